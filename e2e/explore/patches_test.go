@@ -416,4 +416,9 @@ var patches = []overlay.Patch{
 	case mutant("wall-age"):
 	case m.boot != "" && m.boot == last.boot:
 `},
+	{File: "pkg/payout/resolve.go", Old: `
+	case o.State == StateUnknown, o.State == StateConflict`, New: `
+	case o.State == StateUnknown && mutant("undecidable"):
+		return unsettled(o)
+	case o.State == StateUnknown, o.State == StateConflict`},
 }

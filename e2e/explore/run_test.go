@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -112,8 +113,13 @@ type point struct {
 	ready   func() bool // nil: it is
 	alone   bool        // no other process takes its turn here, because it could see no difference
 	silent  bool        // not worth telling
+	since   int         // the step before it
 	reply   chan choice
 }
+
+// fresh reports whether the call that took the last step has come to the point. To let another call of the same
+// process go on is a switch.
+func (at *point) fresh() bool { return at.since == len(at.p.r.steps) }
 
 // A choice is one way in which a step can end.
 type choice struct {
@@ -228,7 +234,7 @@ func (p *process) pass(at *point) choice {
 	if p.well {
 		return at.choices[0]
 	}
-	at.p, at.reply = p, make(chan choice)
+	at.p, at.since, at.reply = p, len(p.r.steps), make(chan choice)
 	p.mu.Lock()
 	p.parked = append(p.parked, at)
 	p.mu.Unlock()
@@ -314,6 +320,12 @@ func (r *run) step() bool {
 	r.current = p
 	p.parked = slices.DeleteFunc(p.parked, func(at *point) bool { return at == o.at })
 	o.at.reply <- o.taken
+	if o.taken.kind == dies {
+		for _, at := range p.parked { // its other calls
+			at.reply <- dead
+		}
+		p.parked = nil
+	}
 	return true
 }
 
@@ -323,12 +335,14 @@ func (r *run) options() (all []option) {
 	turn := append([]*process{r.current}, slices.DeleteFunc(slices.Clone(r.processes),
 		func(p *process) bool { return p == r.current })...)
 	for _, p := range turn {
-		slices.SortStableFunc(p.parked, func(a, b *point) int { return strings.Compare(a.what, b.what) })
-		free := p == r.current || len(all) == 0 || all[0].at.p != r.current
+		slices.SortStableFunc(p.parked, func(a, b *point) int {
+			return cmp.Or(cmp.Compare(b.since, a.since), strings.Compare(a.what, b.what))
+		})
 		for _, at := range p.parked {
 			if at.ready != nil && !at.ready() {
 				continue
 			}
+			free := len(all) == 0 || all[0].at.p != r.current || p == r.current && at.fresh() == all[0].at.fresh()
 			for _, c := range at.choices {
 				o := option{at: at, taken: c, cost: c.cost()}
 				if !free {

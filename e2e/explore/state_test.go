@@ -52,7 +52,7 @@ func (r *run) state(dying *process) uint64 {
 		default:
 			h = mix(h, p.name, p.seen, p == current, r.jumped < p.listed, p.listedAt.UnixNano(), p.halted)
 			for _, at := range p.parked { // in any order
-				h += mix(2, p.name, at.what)
+				h += mix(2, p.name, at.what, p == current && at.fresh())
 			}
 		}
 	}

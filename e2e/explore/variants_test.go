@@ -124,6 +124,7 @@ func variants() []variant {
 		{"filter-unproven", "filtered", cost{0, 0}},  // a list from a time on is trusted to have what is newer
 		{"wall-age", "behind", cost{1, 0}},           // an attempt is as old as a clock that somebody sets says
 		{"phantom-accepted", "phantom", cost{0, 0}},  // an order stays accepted that the service does not have
+		{"undecidable", "well", cost{0, 1}},          // no person can settle an order that the list does not show
 	}
 }
 
