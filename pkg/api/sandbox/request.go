@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"mime"
+	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -38,12 +39,8 @@ func (r *request) body() (json.RawMessage, error) {
 	if r.http.Body == nil {
 		return wire.DecodeBody(nil)
 	}
-	if r.rules != nil && r.rules.ContentType == "required" {
-		given := r.http.Header.Get("Content-Type")
-		if media, _, err := mime.ParseMediaType(given); err != nil || media != "application/json" {
-			return nil, refusal.New(refusal.WrongContentType,
-				"The Content-Type is %q; send Content-Type: application/json.", refusal.Shorten(given))
-		}
+	if err := r.checkContentType(); err != nil {
+		return nil, err
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(r.writer, r.http.Body, r.maxBody))
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
@@ -59,6 +56,18 @@ func (r *request) body() (json.RawMessage, error) {
 func (r *request) object() *wire.Object {
 	raw, err := r.body()
 	return wire.NewObject(raw, "", r.rules, &err)
+}
+
+func (r *request) checkContentType() error {
+	if r.rules == nil || r.rules.ContentType == "ignored" {
+		return nil
+	}
+	given := r.http.Header.Get("Content-Type")
+	if media, _, err := mime.ParseMediaType(given); err != nil || media != "application/json" {
+		return refusal.New(refusal.WrongContentType, "The Content-Type is %q; send Content-Type: application/json.",
+			refusal.Shorten(given))
+	}
+	return nil
 }
 
 // hostOf returns the Host of a request. A client's request that is passed on without a connection may have it
@@ -103,11 +112,18 @@ func (s *Server) checkHost(r *http.Request) error {
 		return nil
 	}
 	host := hostOf(r)
-	name := strings.ToLower((&url.URL{Host: host}).Hostname())
-	ip, err := netip.ParseAddr(name)
-	switch {
-	case name == "localhost", strings.HasSuffix(name, ".localhost"), err == nil && ip.IsLoopback(),
-		s.public != nil && name == strings.ToLower(s.public.Hostname()): // with any port: a proxy may leave it out
+	name := host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		name = h
+	}
+	name = strings.ToLower(strings.Trim(name, "[]"))
+	if s.public != nil && strings.EqualFold(name, s.public.Hostname()) { // with any port: a proxy may leave it out
+		return nil
+	}
+	if name == "localhost" || strings.HasSuffix(name, ".localhost") {
+		return nil
+	}
+	if ip, err := netip.ParseAddr(name); err == nil && ip.IsLoopback() {
 		return nil
 	}
 	return refusal.New(refusal.WrongHost, "The Host %q is not this machine; use localhost, 127.0.0.1 or [::1], or name the address of a proxy with --public-url.",
@@ -203,13 +219,14 @@ func envelopeShown(r *http.Request) bool {
 // rate counts the requests in the current second, by the sandbox's clock: one that does not move lets no more
 // requests pass until it is moved.
 type rate struct {
-	sync.Mutex
-	second, count int64
+	mu     sync.Mutex
+	second int64
+	count  int64
 }
 
 func (r *rate) clear() {
-	r.Lock()
-	defer r.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.count = 0
 }
 
@@ -219,14 +236,16 @@ func (s *Server) checkRate(w http.ResponseWriter) error {
 	if most == unlimited {
 		return nil
 	}
-	s.rate.Lock()
-	defer s.rate.Unlock()
+	s.rate.mu.Lock()
+	defer s.rate.mu.Unlock()
 	if now := s.store.Now().Unix(); now != s.rate.second {
 		s.rate.second, s.rate.count = now, 0
 	}
-	if s.rate.count++; s.rate.count <= most {
-		return nil
+	if s.rate.count >= most {
+		w.Header().Set("Retry-After", "1")
+		return refusal.New(refusal.RateLimited,
+			"The limit of requests per second is %d; wait and send it again.", most)
 	}
-	w.Header().Set("Retry-After", "1")
-	return refusal.New(refusal.RateLimited, "The limit of requests per second is %d; wait and send it again.", most)
+	s.rate.count++
+	return nil
 }
