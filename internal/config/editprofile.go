@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"example.com/till/internal/near"
 	yaml "go.yaml.in/yaml/v3"
 )
 
@@ -72,11 +73,14 @@ func (d *Document) profile(name string) *yaml.Node {
 
 // settingNode checks one value and returns it as YAML, or nil if the value is empty.
 func settingNode(key, value string) (*yaml.Node, error) {
-	if err := oneOf("a profile", ProfileKeys()...)(key, nameOnly(key)); err != nil {
-		return nil, &UsageError{Msg: err.Error(), Advice: hint(err)}
-	}
 	s := find(key)
 	switch {
+	case key == "api_key":
+		return nil, &UsageError{Msg: "api_key: keys are not stored in the configuration",
+			Advice: "type: till auth login, or api_key_command=..., or api_key_file=..., or the variable TILL_API_KEY"}
+	case !s.profile:
+		return nil, &UsageError{Advice: near.Question(key, "", ProfileKeys()),
+			Msg: fmt.Sprintf("the setting %s is not known: a profile has %s", nameOnly(key), strings.Join(ProfileKeys(), ", "))}
 	case key == keyCurrency:
 		return nil, &UsageError{Msg: "currencies: they have a command of their own",
 			Advice: "type: till currency set CODE --kind crypto --decimals N"}
@@ -154,8 +158,12 @@ func (d *Document) setCurrent(name string) {
 
 // RemoveProfile removes a profile. If it was the current one, there is no current profile any more.
 func (d *Document) RemoveProfile(name string) error {
-	if err := d.file.MustExist(name, ""); err != nil {
-		return err
+	if _, exists := d.file.Profiles[name]; !exists {
+		others := "there is none"
+		if len(d.file.Profiles) > 0 {
+			others = "choose one of " + strings.Join(d.file.Names(), ", ")
+		}
+		return &Error{Msg: fmt.Sprintf("the profile %q does not exist: %s", name, others)}
 	}
 	drop(child(d.top(), "profiles", yaml.MappingNode), name)
 	if d.file.Current == name {

@@ -43,7 +43,7 @@ type statsRow struct {
 	namedReseller
 	currency        string
 	volume, rebates *api.CodeAmount
-	invoices        []api.StatusCount // the same in each row of a reseller
+	stats           *api.ResellerStats // which the row is a part of
 }
 
 func statsRows(stats api.ResellerStats) []statsRow {
@@ -56,7 +56,7 @@ func statsRows(stats api.ResellerStats) []statsRow {
 			}
 		}
 		rows = append(rows, statsRow{namedReseller: namedReseller{stats.ID, stats.Label}, currency: currency,
-			invoices: stats.InvoiceStats})
+			stats: &stats})
 		return &rows[len(rows)-1]
 	}
 	for _, total := range stats.TotalVolume {
@@ -99,7 +99,7 @@ func statsView(m money.Registry) render.View[statsRow] {
 		amount("volume", "total volume over all time", func(r row) *api.CodeAmount { return r.volume }),
 		amount("rebates", "total rebates over all time", func(r row) *api.CodeAmount { return r.rebates }),
 		render.Field("invoices", "number of invoices in each status", render.Text,
-			func(r row) string { return countLine(r.invoices) }),
+			func(r row) string { return countLine(r.stats.InvoiceStats) }),
 	)}.Default("label", "volume", "rebates")
 }
 
@@ -107,20 +107,20 @@ func statsView(m money.Registry) render.View[statsRow] {
 // the service counts.
 func printCounts(s *cmdutil.Session, rows []statsRow, labels bool) error {
 	type row = statsRow
-	rows = slices.CompactFunc(rows, func(a, b row) bool { return a.id == b.id })
+	rows = slices.CompactFunc(rows, func(a, b row) bool { return a.stats == b.stats })
 	var view render.View[row]
 	if labels {
 		view.Columns = resellerColumns(row.named)[1:]
 	}
 	seen := map[string]bool{}
 	for _, r := range rows {
-		for _, c := range r.invoices {
+		for _, c := range r.stats.InvoiceStats {
 			if seen[c.Status] {
 				continue
 			}
 			seen[c.Status] = true
 			view.Columns = append(view.Columns, render.Column[row]{Name: render.Safe(c.Status),
-				Cell: func(r row) render.Cell { return render.Int(countOf(r.invoices, c.Status)) }})
+				Cell: func(r row) render.Cell { return render.Int(countOf(r.stats.InvoiceStats, c.Status)) }})
 		}
 	}
 	if len(seen) == 0 {

@@ -155,7 +155,7 @@ read. It has hashes of the resellers' API keys, not the keys.
 			if err := json.Indent(&b, dump.raw, "", "  "); err != nil {
 				return err
 			}
-			return a.WriteData(b.String())
+			return a.WriteData(b.String() + "\n")
 		},
 	}, cmdutil.PrintedAs[sandbox.Dump](cmdutil.One))
 }
