@@ -207,9 +207,9 @@ func (flags serverFlags) readyFiles(cmd *cobra.Command) (ready, env *readyFile, 
 
 // emptyJournal makes a journal in a directory of its own: a command that only reads one does not make it, and one
 // that makes it notes that.
-func emptyJournal(ctx context.Context) (file string, remove func() error, err error) {
+func emptyJournal(ctx context.Context) (file string, remove func(), err error) {
 	dir, err := os.MkdirTemp("", "till-sandbox-")
-	remove = func() error { return os.RemoveAll(dir) }
+	remove = func() { os.RemoveAll(dir) }
 	if err != nil {
 		return "", remove, err
 	}

@@ -241,7 +241,9 @@ func writeJSON(enc *jsontext.Encoder, n *yaml.Node) error {
 	}
 	switch tag := n.ShortTag(); {
 	case n.Kind == yaml.SequenceNode:
-		enc.WriteToken(jsontext.BeginArray)
+		if err := enc.WriteToken(jsontext.BeginArray); err != nil {
+			return err
+		}
 		for _, item := range n.Content {
 			if err := writeJSON(enc, item); err != nil {
 				return err
@@ -266,8 +268,10 @@ func writeJSON(enc *jsontext.Encoder, n *yaml.Node) error {
 }
 
 func writeObject(enc *jsontext.Encoder, n *yaml.Node) error {
+	if err := enc.WriteToken(jsontext.BeginObject); err != nil {
+		return err
+	}
 	given := map[string]bool{}
-	enc.WriteToken(jsontext.BeginObject)
 	for i := 0; i < len(n.Content); i += 2 {
 		key := n.Content[i]
 		switch {
@@ -277,7 +281,9 @@ func writeObject(enc *jsontext.Encoder, n *yaml.Node) error {
 			return fmt.Errorf("line %d: %s is given twice; give it once", key.Line, key.Value)
 		}
 		given[key.Value] = true
-		enc.WriteToken(jsontext.String(key.Value))
+		if err := enc.WriteToken(jsontext.String(key.Value)); err != nil {
+			return err
+		}
 		if err := writeJSON(enc, n.Content[i+1]); err != nil {
 			return err
 		}
