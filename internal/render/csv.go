@@ -47,12 +47,12 @@ func (g grid) csv(out *bufio.Writer, o Options) error {
 	}
 	begun := o.NoHeaders
 	for row, err := range g.rows {
+		if err == nil && !begun {
+			begun = true
+			err = g.csvHeader(r, out)
+		}
 		if err != nil {
 			return err
-		}
-		if !begun {
-			begun = true
-			g.csvHeader(r, out) // out keeps its first error
 		}
 		for i, c := range row {
 			o.tell(c)
