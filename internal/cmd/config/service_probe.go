@@ -86,11 +86,12 @@ func (p *probe) refusal(err error) *api.Error {
 
 // list asks for a page of the list, unless a call has failed.
 func (p *probe) list(filter api.WithdrawalFilter, page, size int) (got api.WithdrawalPage, refused *api.Error) {
-	if p.err != nil {
-		return got, nil
+	if p.err == nil {
+		var err error
+		got, err = p.client.Withdrawals.ListLenient(p.s.Ctx, filter, page, size)
+		refused = p.refusal(err)
 	}
-	got, err := p.client.Withdrawals.ListLenient(p.s.Ctx, filter, page, size)
-	return got, p.refusal(err)
+	return got, refused
 }
 
 func rowsOf(page api.WithdrawalPage) int { return len(page.Items) + len(page.Unreadable) }
@@ -155,14 +156,14 @@ const noFilter = `{"currencies":[],"tags":[]}`
 
 // raw makes a list request that the methods of the client do not make, unless a call has failed.
 func (p *probe) raw(path, body string) (page api.WithdrawalPage, refused *api.Error) {
-	if p.err != nil {
-		return page, nil
+	if p.err == nil {
+		answer, err := p.client.Do(p.s.Ctx, "POST", path, json.RawMessage(body))
+		if err == nil {
+			err = json.Unmarshal(answer, &page)
+		}
+		refused = p.refusal(err)
 	}
-	answer, err := p.client.Do(p.s.Ctx, "POST", path, json.RawMessage(body))
-	if err == nil {
-		err = json.Unmarshal(answer, &page)
-	}
-	return page, p.refusal(err)
+	return page, refused
 }
 
 // read reads the sample in pages that the service accepts.
