@@ -111,16 +111,13 @@ func (l *invoiceList) pages(page []api.Invoice) iter.Seq2[api.Invoice, error] {
 	return func(yield func(api.Invoice, error) bool) {
 		seen := map[string]bool{}
 		for number := 1; ; number++ { // page 1 may be the first again
-			before := len(seen)
-			for _, i := range page {
-				if seen[i.ID] {
-					continue
-				}
-				if seen[i.ID] = true; !yield(i, nil) {
+			fresh := unseen(page, seen)
+			for _, i := range fresh {
+				if !yield(i, nil) {
 					return
 				}
 			}
-			if len(seen) == before && number != 2 {
+			if len(fresh) == 0 && number != 2 {
 				return
 			}
 			var err error
@@ -132,6 +129,16 @@ func (l *invoiceList) pages(page []api.Invoice) iter.Seq2[api.Invoice, error] {
 			}
 		}
 	}
+}
+
+// unseen returns the invoices whose ids are not in seen, each once, and adds them to it.
+func unseen(page []api.Invoice, seen map[string]bool) (fresh []api.Invoice) {
+	for _, i := range page {
+		if !seen[i.ID] {
+			seen[i.ID], fresh = true, append(fresh, i)
+		}
+	}
+	return fresh
 }
 
 // numbered returns the invoices of a page.

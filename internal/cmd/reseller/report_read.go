@@ -43,13 +43,8 @@ func (p *reporting) read(args []string) error {
 		stats, err := client.Resellers.Stats(p.Ctx, resellers[i].id)
 		adding.Lock()
 		defer adding.Unlock()
-		if err == nil && !strings.EqualFold(stats.ID, resellers[i].id) {
-			err = fmt.Errorf("the statistics of reseller %s: the answer is about another one, %q",
-				resellers[i].id, stats.ID)
-		}
 		if err == nil {
-			stats.Label = cmp.Or(stats.Label, resellers[i].label)
-			err = p.report.Add(stats)
+			err = p.add(resellers[i], stats)
 		}
 		if p.Ctx.Err() != nil {
 			return
@@ -71,6 +66,15 @@ func (p *reporting) read(args []string) error {
 		return cmdutil.ErrDryRun
 	}
 	return nil
+}
+
+// add adds the statistics of a reseller to the report, unless they are those of another one.
+func (p *reporting) add(r namedReseller, stats api.ResellerStats) error {
+	if !strings.EqualFold(stats.ID, r.id) {
+		return fmt.Errorf("the statistics of reseller %s: the answer is about another one, %q", r.id, stats.ID)
+	}
+	stats.Label = cmp.Or(stats.Label, r.label)
+	return p.report.Add(stats)
 }
 
 // nothing reports whether there were resellers and all of them failed.
