@@ -45,20 +45,25 @@ func jqFilter(ctx context.Context, m money.Registry, expression string) (
 			if err, failed := result.(error); failed {
 				return jqError(ctx, err)
 			}
-			line, isText := result.(string)
-			if !isText {
-				encoded, err := gojq.Marshal(result)
-				if err != nil {
-					return err
-				}
-				line = string(encoded)
-			}
-			if _, err := io.WriteString(w, line+"\n"); err != nil {
+			if err := printResult(w, result); err != nil {
 				return err
 			}
 		}
 		return nil
 	}, nil
+}
+
+func printResult(w io.Writer, result any) error {
+	line, isText := result.(string)
+	if !isText {
+		encoded, err := gojq.Marshal(result)
+		if err != nil {
+			return err
+		}
+		line = string(encoded)
+	}
+	_, err := io.WriteString(w, line+"\n")
+	return err
 }
 
 // jqError returns what a result that is an error means: an expression that ends itself has no error.
