@@ -114,30 +114,8 @@ func (s *Settings) merge(in Input) error {
 	s.ProfileJournal = expandHome(s.home, s.profile.Values["journal"])
 	texts := map[string]any{}
 	for _, row := range table() {
-		if row.def != nil {
-			v.SetDefault(row.key, row.def)
-		}
-		text, set := s.profile.Values[row.key]
-		if set {
-			if row.home {
-				text = expandHome(s.home, text)
-			}
-			texts[row.key] = text
-		}
-		if set || len(s.profile.Lists[row.key]) > 0 || row.key == keyCurrency && len(s.profile.Currencies) > 0 {
-			s.origins[row.key] = Origin{Kind: FromProfile, Name: s.Profile}
-		}
-		if text := in.Env(row.env); row.env != "" && text != "" {
-			texts[row.key] = text
-			s.origins[row.key] = Origin{Kind: FromVariable, Name: row.env}
-		}
-		if f := in.bound(row); f != nil {
-			if err := v.BindPFlag(row.key, f); err != nil {
-				return err
-			}
-			if f.Changed {
-				s.origins[row.key] = Origin{Kind: FromFlag, Name: f.Name}
-			}
+		if err := s.take(row, in, texts); err != nil {
+			return err
 		}
 	}
 	if err := v.MergeConfigMap(texts); err != nil {
@@ -150,6 +128,36 @@ func (s *Settings) merge(in Input) error {
 		}
 		if err := row.checkTyped(v.GetString(row.key)); err != nil {
 			return wrongValue(from.Kind == FromFlag, from.typed(), err)
+		}
+	}
+	return nil
+}
+
+// take takes a setting from its sources: what the profile or the environment has goes into texts.
+func (s *Settings) take(row setting, in Input, texts map[string]any) error {
+	if row.def != nil {
+		s.merged.SetDefault(row.key, row.def)
+	}
+	text, set := s.profile.Values[row.key]
+	if set {
+		if row.home {
+			text = expandHome(s.home, text)
+		}
+		texts[row.key] = text
+	}
+	if set || len(s.profile.Lists[row.key]) > 0 || row.key == keyCurrency && len(s.profile.Currencies) > 0 {
+		s.origins[row.key] = Origin{Kind: FromProfile, Name: s.Profile}
+	}
+	if text := in.Env(row.env); row.env != "" && text != "" {
+		texts[row.key] = text
+		s.origins[row.key] = Origin{Kind: FromVariable, Name: row.env}
+	}
+	if f := in.bound(row); f != nil {
+		if err := s.merged.BindPFlag(row.key, f); err != nil {
+			return err
+		}
+		if f.Changed {
+			s.origins[row.key] = Origin{Kind: FromFlag, Name: f.Name}
 		}
 	}
 	return nil
