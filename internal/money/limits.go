@@ -123,22 +123,8 @@ func (t *Tally) Add(p Payment) error {
 			}
 		}
 	}
-	if why := t.registry.AddressMistake(p.Currency, p.Address); why != "" && !t.limits.AllowBadAddress {
-		return &LimitError{RuleAddress, "address", i, fmt.Sprintf("the address %s: %s", quote(p.Address), why),
-			"if it is right all the same, add --allow-bad-address to withdraw create or payout plan; if " +
-				p.Currency.Code + " has other addresses",
-			[]string{"currency", "set", p.Currency.Code, "--address-format", "none"}}
-	}
-	for _, f := range [][2]string{{"address", p.Address}, {"memo", p.Memo}} {
-		if Rounded(f[1]) && !t.limits.AllowBadAddress {
-			return &LimitError{RuleAddress, f[0], i, fmt.Sprintf("the %s %s %s", f[0], quote(f[1]), RoundedWhy),
-				"take it from where the receiver wrote it; if it is right all the same, add --allow-bad-address to withdraw create or payout plan", nil}
-		}
-	}
-	if t.allowed != nil && !t.allowed[address.Canonical(p.Address)] {
-		return &LimitError{RuleAllowList, "address", i,
-			fmt.Sprintf("the address %q is not one that the profile allows", p.Address),
-			"if it should be paid, add it to allow_addresses of the profile", nil}
+	if err := t.checkAddress(p, i); err != nil {
+		return err
 	}
 	if err := t.limits.checkUnit(t.limits.MaxPerWithdrawal, "max_per_withdrawal", p, i); err != nil {
 		return err
@@ -153,6 +139,28 @@ func (t *Tally) Add(p Payment) error {
 		if err := t.limits.checkUnit(list.limits, list.name, p, i); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// checkAddress checks where a payment goes: its address and its memo.
+func (t *Tally) checkAddress(p Payment, index int) error {
+	if why := t.registry.AddressMistake(p.Currency, p.Address); why != "" && !t.limits.AllowBadAddress {
+		return &LimitError{RuleAddress, "address", index, fmt.Sprintf("the address %s: %s", quote(p.Address), why),
+			"if it is right all the same, add --allow-bad-address to withdraw create or payout plan; if " +
+				p.Currency.Code + " has other addresses",
+			[]string{"currency", "set", p.Currency.Code, "--address-format", "none"}}
+	}
+	for _, f := range [][2]string{{"address", p.Address}, {"memo", p.Memo}} {
+		if Rounded(f[1]) && !t.limits.AllowBadAddress {
+			return &LimitError{RuleAddress, f[0], index, fmt.Sprintf("the %s %s %s", f[0], quote(f[1]), RoundedWhy),
+				"take it from where the receiver wrote it; if it is right all the same, add --allow-bad-address to withdraw create or payout plan", nil}
+		}
+	}
+	if t.allowed != nil && !t.allowed[address.Canonical(p.Address)] {
+		return &LimitError{RuleAllowList, "address", index,
+			fmt.Sprintf("the address %q is not one that the profile allows", p.Address),
+			"if it should be paid, add it to allow_addresses of the profile", nil}
 	}
 	return nil
 }
