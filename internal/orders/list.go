@@ -151,20 +151,10 @@ func (p printing) page(l List) error {
 
 // all prints the whole list, or the first page on a terminal, and says what is missing.
 func (p printing) all(l List) error {
-	var seen, shown int64
-	first, total := int64(-1), int64(0) // what the service counts on the first page and on the last one
-	changed := false                    // it has counted differently on two pages
-	stopped := false                    // no more is wanted
+	read := listing{first: -1}
 	limit := int64(p.flags.limit)
 	whole := p.flags.all || limit > 0 || !p.TableOnTerminal()
-	opts := api.ListOptions{PageSize: p.flags.pageSize, FirstPage: p.PageBase(),
-		OnPage: func(page api.WithdrawalPage) {
-			if first < 0 {
-				first = page.Total
-			}
-			total = page.Total
-			changed = changed || total != first
-		}}
+	opts := api.ListOptions{PageSize: p.flags.pageSize, FirstPage: p.PageBase(), OnPage: read.count}
 	if limit > 0 {
 		opts.PageSize = min(opts.PageSize, p.flags.limit)
 	} else if !whole {
@@ -173,28 +163,50 @@ func (p printing) all(l List) error {
 	err := p.out.List(func(yield func(api.Withdrawal, error) bool) {
 		for w, err := range l.All(p.filter, opts) {
 			if err == nil {
-				seen++
+				read.seen++
 				if !p.within(w) {
 					continue
 				}
-				shown++
+				read.shown++
 			}
-			stopped = !yield(w, err) || shown == limit || !whole && seen == total
-			if stopped {
+			read.stopped = !yield(w, err) || read.shown == limit || !whole && read.seen == read.total
+			if read.stopped {
 				return
 			}
 		}
 	})
-	switch {
-	case err != nil:
-	case stopped && !whole && seen < total:
-		p.Note("%d of %d withdrawals; --all shows the rest", seen, total)
-	case !stopped && changed:
-		p.Note("%d withdrawals were read; the service counted %d at the beginning and %d at the end, so the list changed while it was read, and some may be missing", seen, first, total)
-	case !stopped && seen != total:
-		p.Note("%d withdrawals were read, and the service counts %d: some may be missing", seen, total)
-	case shown == 0:
-		p.Note("no withdrawals")
+	if err == nil {
+		read.note(p.Session, whole)
 	}
 	return err
+}
+
+// A listing counts what is read of a list.
+type listing struct {
+	seen, shown  int64
+	first, total int64 // what the service counts on the first page, or less than 0, and on the last one
+	changed      bool  // it has counted differently on two pages
+	stopped      bool  // no more is wanted
+}
+
+func (l *listing) count(page api.WithdrawalPage) {
+	if l.first < 0 {
+		l.first = page.Total
+	}
+	l.total = page.Total
+	l.changed = l.changed || l.total != l.first
+}
+
+// note says what is missing. whole says whether the whole list was wanted.
+func (l *listing) note(s *cmdutil.Session, whole bool) {
+	switch {
+	case l.stopped && !whole && l.seen < l.total:
+		s.Note("%d of %d withdrawals; --all shows the rest", l.seen, l.total)
+	case !l.stopped && l.changed:
+		s.Note("%d withdrawals were read; the service counted %d at the beginning and %d at the end, so the list changed while it was read, and some may be missing", l.seen, l.first, l.total)
+	case !l.stopped && l.seen != l.total:
+		s.Note("%d withdrawals were read, and the service counts %d: some may be missing", l.seen, l.total)
+	case l.shown == 0:
+		s.Note("no withdrawals")
+	}
 }
