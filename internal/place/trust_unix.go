@@ -154,16 +154,11 @@ func (t tree) walk(path string, refuse func(fs.FileInfo) string) (end string, ba
 			return "", &Untrusted{at, why, info}, nil
 		}
 		if info.Mode()&fs.ModeSymlink != 0 {
-			target, err := t.readlink(at)
 			if links++; links > mostLinks {
-				err = &fs.PathError{Op: "readlink", Path: path, Err: syscall.ELOOP}
+				return "", nil, &fs.PathError{Op: "readlink", Path: path, Err: syscall.ELOOP}
 			}
-			if err != nil {
+			if at, left, err = t.followLink(at, left); err != nil {
 				return "", nil, err
-			}
-			at, left = filepath.Dir(at), target+"/"+left
-			if filepath.IsAbs(target) {
-				at = "/"
 			}
 			continue
 		}
@@ -173,4 +168,13 @@ func (t tree) walk(path string, refuse func(fs.FileInfo) string) (end string, ba
 		}
 		at, left = filepath.Join(at, name), rest // of .., the directory above: at has no links
 	}
+}
+
+// followLink returns the directory that a link's target starts from, and what is left of the path from there.
+func (t tree) followLink(link, left string) (at, rest string, err error) {
+	target, err := t.readlink(link)
+	if filepath.IsAbs(target) {
+		return "/", target + "/" + left, err
+	}
+	return filepath.Dir(link), target + "/" + left, err
 }
