@@ -236,27 +236,15 @@ func (r *Report) parts(seller int32, records []api.InvoiceRebate) (parts []invoi
 		if ok {
 			created = moment{record.Created, at}
 		}
-		first := len(parts)
-		for kind, amounts := range [2]api.CodeAmounts{record.PaidAmount, record.Rebate} {
-			for _, amount := range amounts {
-				unit := r.currency(amount.Code)
-				if !r.wants(unit) {
-					continue
-				}
-				i := first
-				for i < len(parts) && parts[i].currency != unit {
-					i++
-				}
-				if i == len(parts) {
-					parts = append(parts, invoice{id: record.ID, seller: seller, currency: unit, created: created})
-				}
-				parts[i].sums[kind].Add(amount.Minor)
-			}
+		before := len(parts)
+		parts = r.appendParts(parts, invoice{id: record.ID, seller: seller, created: created}, record)
+		if ok {
+			continue
 		}
-		if !ok && len(parts) > first {
+		if len(parts) > before {
 			undated++
 		}
-		if !ok && (len(parts) > first || r.query.Currency == "") {
+		if len(parts) > before || r.query.Currency == "" {
 			unread = append(unread, record)
 		}
 	}
@@ -270,6 +258,29 @@ func (r *Report) parts(seller int32, records []api.InvoiceRebate) (parts []invoi
 	}
 	return parts, fmt.Errorf("the rebate of invoice %s is in no period, because its created is not a date and time: %.60q%s",
 		unread[0].ID, unread[0].Created, more)
+}
+
+// appendParts appends a copy of part for each currency of a record that the query asks for, with what it has
+// in it.
+func (r *Report) appendParts(parts []invoice, part invoice, record api.InvoiceRebate) []invoice {
+	first := len(parts)
+	for kind, amounts := range [2]api.CodeAmounts{record.PaidAmount, record.Rebate} {
+		for _, amount := range amounts {
+			part.currency = r.currency(amount.Code)
+			if !r.wants(part.currency) {
+				continue
+			}
+			i := first
+			for i < len(parts) && parts[i].currency != part.currency {
+				i++
+			}
+			if i == len(parts) {
+				parts = append(parts, part)
+			}
+			parts[i].sums[kind].Add(amount.Minor)
+		}
+	}
+	return parts
 }
 
 // count adds a part of an invoice to every sum that it belongs to.
