@@ -25,16 +25,15 @@ func Invoices(m money.Registry) render.View[api.Invoice] {
 			{Name: "total", About: "sum of the items",
 				Amount: true, Cell: func(i row) render.Cell { return invoiceTotal(m, i) }},
 			text("items", "goods with their prices", render.Text, func(i row) string { return itemLines(m, i) }),
-			{Name: "currency", About: "currency of the invoice",
-				Extra: true, Cell: func(i row) render.Cell { return render.Text(i.Currency.Code) }},
+			text("currency", "currency of the invoice", render.Text, func(i row) string { return i.Currency.Code }),
 			text("created_date", "when it was made; the service gives no time zone", render.Time,
 				func(i row) string { return i.CreatedDate }),
-			{Name: "choosen", About: "the customer's choice of payment, as the service sent it",
-				Extra: true, Detail: true, Cell: func(i row) render.Cell { return render.JSONText(i.Choosen) }},
-			{Name: "due_date", About: "deprecated by the service",
-				Extra: true, Cell: func(i row) render.Cell { return render.Text(i.DueDate) }},
+			render.Field("choosen", "the customer's choice of payment, as the service sent it", render.JSONText,
+				func(i row) []byte { return i.Choosen }),
+			text("due_date", "deprecated by the service", render.Text, func(i row) string { return i.DueDate }),
 		},
-	}.Default("id", "order_id", "title", "status", "total", "created_date").Whole("items", "currency")
+	}.Default("id", "order_id", "title", "status", "total", "created_date").Extra("currency", "due_date").
+		Whole("items", "currency")
 }
 
 // Number shows a count. A zero is an empty cell.

@@ -15,19 +15,18 @@ func Resellers(m money.Registry) render.View[api.Reseller] {
 		Columns: []render.Column[row]{
 			{Name: "label", About: "label of the invite that the reseller came by",
 				Cell: func(r row) render.Cell { return render.Label(r.ID, r.InviteInfo.Label) }},
-			{Name: "invite", About: "id of that invite", Extra: true, Detail: true,
-				Cell: func(r row) render.Cell { return render.ID(r.InviteInfo.Invite) }},
-			{Name: "rebates", About: "rebates of the reseller in each currency",
-				Whole: true, Cell: func(r row) render.Cell { return rebateSums(m, r.Rebates) }},
+			render.Field("invite", "id of that invite", render.ID, func(r row) string { return r.InviteInfo.Invite }),
+			render.Field("rebates", "rebates of the reseller in each currency", render.Sums,
+				func(r row) []string { return rebateTexts(m, r.Rebates) }),
 			render.Field("id", "the service's id of the reseller", render.ID, func(r row) string { return r.ID }),
 		},
-	}
+	}.Default("label", "rebates", "id").Whole("rebates")
 }
 
-func rebateSums(m money.Registry, rebates api.Rebates) render.Cell {
+func rebateTexts(m money.Registry, rebates api.Rebates) []string {
 	amounts := make([]string, len(rebates))
 	for i, r := range rebates {
 		amounts[i] = m.Format(r.Amount)
 	}
-	return render.Sums(amounts)
+	return amounts
 }

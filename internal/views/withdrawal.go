@@ -25,13 +25,13 @@ func Withdrawals(m money.Registry) render.View[api.Withdrawal] {
 			text("address", "address that the money goes to", render.Text, func(w row) string { return w.Address.Text }),
 			text("since", "when it reached the current status", render.Time, since),
 			text("callback", "URL to which the service sends its response", render.Text, func(w row) string { return w.Callback }),
-			{Name: "external_id", About: "your own number for the withdrawal, as an integer",
-				Extra: true, Cell: func(w row) render.Cell { return Number(w.ExternalID) }},
+			render.Field("external_id", "your own number for the withdrawal, as an integer", Number,
+				func(w row) int64 { return w.ExternalID }),
 			text("merchant_id", "id of the merchant", render.Text, func(w row) string { return w.MerchantID }),
 			render.Field("is_testnet", "whether it is on a test network", render.Bool, func(w row) bool { return w.IsTestnet }),
 			render.Field("statuses", "every status so far with its time", render.History, steps),
 		},
-	}.Default("id", "order_id", "status", "amount", "since").Whole("currency", "address")
+	}.Default("id", "order_id", "status", "amount", "since").Extra("external_id").Whole("currency", "address")
 }
 
 // steps returns the history, the oldest status first. The interface does not say at which end the newest is,
@@ -65,13 +65,8 @@ type Created struct {
 
 // Creations is the view of the ids that a create returned.
 func Creations(money.Registry) render.View[Created] {
-	return render.View[Created]{
-		ID:   func(c Created) string { return c.ID },
-		JSON: render.Value[Created](),
-		Columns: []render.Column[Created]{
-			render.Field("id", "the service's id of what was made", render.Text, func(c Created) string { return c.ID }),
-			render.Field("external_order_id", "your own number for it", render.Own,
-				func(c Created) string { return c.ExternalOrderID }),
-		},
-	}
+	return render.ViewOf(func(c Created) string { return c.ID },
+		render.Field("id", "the service's id of what was made", render.Text, func(c Created) string { return c.ID }),
+		render.Field("external_order_id", "your own number for it", render.Own,
+			func(c Created) string { return c.ExternalOrderID }))
 }

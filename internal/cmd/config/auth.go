@@ -175,7 +175,7 @@ type keyRow struct {
 
 func keyView(money.Registry) render.View[keyRow] {
 	type row = keyRow
-	return viewOf(func(r row) string { return r.Source },
+	return render.ViewOf(func(r row) string { return r.Source },
 		render.Field("profile", "profile in use", render.Own, func(r row) string { return r.Profile }),
 		render.Field("service", "address of the service", render.Own, func(r row) string { return r.Service }),
 		render.Field("source", "where the key comes from", render.Own, func(r row) string { return r.Source }),

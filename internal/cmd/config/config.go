@@ -32,7 +32,7 @@ only the source is shown.`,
 
 func settingView(money.Registry) render.View[config.Row] {
 	type row = config.Row
-	return viewOf(func(r row) string { return r.Name },
+	return render.ViewOf(func(r row) string { return r.Name },
 		render.Field("name", "name of the setting", render.Own, func(r row) string { return r.Name }),
 		render.Field("value", "value in effect", render.Own, func(r row) string { return r.Value }),
 		render.Field("origin", "where the value comes from", render.Own, func(r row) string { return r.Origin }))
@@ -64,11 +64,6 @@ func pathCommand(a *cmdutil.App) *cobra.Command {
 
 func pathView(money.Registry) render.View[string] {
 	return cmdutil.PathView("path of the configuration file")
-}
-
-// viewOf returns a view with these columns. What id returns is what --quiet prints.
-func viewOf[T any](id func(T) string, columns ...render.Column[T]) render.View[T] {
-	return render.View[T]{ID: id, JSON: render.Value[T](), Columns: columns}
 }
 
 // completeArg completes the only argument.

@@ -245,7 +245,7 @@ func newCurrencyRow(e money.Entry, from string) currencyRow {
 
 func currencyView(money.Registry) render.View[currencyRow] {
 	type row = currencyRow
-	return viewOf(func(r row) string { return r.Code },
+	return render.ViewOf(func(r row) string { return r.Code },
 		render.Field("code", "code of the currency", render.Own, func(r row) string { return r.Code }),
 		render.Field("kind", "crypto or fiat", render.Own, func(r row) string { return r.Kind }),
 		render.Field("decimals", "how many decimals the service counts; empty if unknown", numberCell,

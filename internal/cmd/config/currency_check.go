@@ -255,13 +255,13 @@ func (c *checker) result() []currencyCheck {
 
 func checkView(money.Registry) render.View[currencyCheck] {
 	type row = currencyCheck
-	return viewOf(func(r row) string { return r.Code },
+	return render.ViewOf(func(r row) string { return r.Code },
 		render.Field("code", "code of the currency", render.Own, func(r row) string { return r.Code }),
 		render.Field("decimals", "decimals of the profile; empty if unknown", numberCell, func(r row) *int { return r.Decimals }),
 		render.Field("amounts", "how many amounts the service shows in it", render.Int,
 			func(r row) int64 { return int64(r.Amounts) }),
-		render.Column[row]{Name: "equivalents", About: "withdrawals of it with an amount in a fiat currency", Extra: true,
-			Cell: func(r row) render.Cell { return render.Int(int64(r.Equivalents)) }},
+		render.Field("equivalents", "withdrawals of it with an amount in a fiat currency", render.Int,
+			func(r row) int64 { return int64(r.Equivalents) }),
 		render.Column[row]{Name: "largest", About: "largest of them, as the service counts", Cell: func(r row) render.Cell {
 			if r.Largest == nil {
 				return render.Cell{}
@@ -271,5 +271,6 @@ func checkView(money.Registry) render.View[currencyCheck] {
 		render.Field("shown", "the same, as the profile reads it", render.Own, func(r row) string { return r.Shown }),
 		render.Field("of", "withdrawal or invoice that has it", render.Text, func(r row) string { return r.Of }),
 		render.Field("price", "price of one unit, as the profile reads it", render.Own, func(r row) string { return r.Price }),
-		render.Field("finding", "what this says about the decimals", render.Own, func(r row) string { return r.Finding }))
+		render.Field("finding", "what this says about the decimals", render.Own, func(r row) string { return r.Finding })).
+		Extra("equivalents")
 }

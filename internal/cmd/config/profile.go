@@ -364,10 +364,10 @@ func viewOfProfile(detail func(key string) bool) render.View[profileRow] {
 		Columns: []render.Column[row]{
 			render.Field("name", "name of the profile", render.Own, func(r row) string { return r.Name }),
 			render.Field("current", "whether it is the current profile", render.Bool, func(r row) bool { return r.Current }),
-			{Name: "built_in", About: "whether till has it without a configuration",
-				Extra: true, Cell: func(r row) render.Cell { return render.Bool(r.BuiltIn) }},
+			render.Field("built_in", "whether till has it without a configuration", render.Bool,
+				func(r row) bool { return r.BuiltIn }),
 		},
-	}
+	}.Extra("built_in")
 	for _, k := range config.ProfileSettings() {
 		listed := k.Name == "base_url" || k.Name == "account"
 		view.Columns = append(view.Columns, render.Column[row]{

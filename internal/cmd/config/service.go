@@ -84,13 +84,13 @@ func useSettings(a *cmdutil.App, s *cmdutil.Session, settings []string, write bo
 
 func findingView(money.Registry) render.View[finding] {
 	type row = finding
-	return viewOf(func(r row) string { return r.Choice },
+	return render.ViewOf(func(r row) string { return r.Choice },
 		render.Field("choice", "what the interface does not show", render.Own, func(r row) string { return r.Choice }),
 		render.Field("found", "what the service does; empty if it cannot be told", render.Text,
 			func(r row) string { return r.Found }),
 		render.Field("why", "what shows it", render.Text, func(r row) string { return r.Why }),
-		render.Column[row]{Name: "setting", About: "setting to write into the profile", Extra: true,
-			Cell: func(r row) render.Cell { return render.Own(r.Setting) }}).Whole("why")
+		render.Field("setting", "setting to write into the profile", render.Own, func(r row) string { return r.Setting })).
+		Extra("setting").Whole("why")
 }
 
 // resellers looks at the answers about resellers and invites. What the service refuses there does not fail,

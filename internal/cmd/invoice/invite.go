@@ -78,9 +78,8 @@ The invite is sent at most once.`,
 // that a script can use it.
 func createdInviteView(m money.Registry) render.View[api.Invite] {
 	view := views.Invites(m)
-	url := render.Column[api.Invite]{Name: "url", About: "URL of the invite; no other command shows it",
-		Cell: func(i api.Invite) render.Cell { return render.Text(i.URL) }}
-	view.Columns = append(view.Columns, url)
+	view.Columns = append(view.Columns, render.Field("url", "URL of the invite; no other command shows it", render.Text,
+		func(i api.Invite) string { return i.URL }))
 	return view
 }
 

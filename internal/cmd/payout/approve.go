@@ -84,19 +84,14 @@ type signedPlan struct {
 func signedView(money.Registry) render.View[signedPlan] {
 	type row = signedPlan
 	text := render.Field[row, string]
-	return render.View[row]{
-		ID:   func(r row) string { return r.Signature },
-		JSON: render.Value[row](),
-		Columns: []render.Column[row]{
-			text("plan", "file of the plan", render.Own, func(r row) string { return r.Plan }),
-			text("run", "name of the run that the plan becomes", render.Own, func(r row) string { return r.Run }),
-			text("principal", "who has signed, among the approvers of the profile", render.Own,
-				func(r row) string { return r.Principal }),
-			text("fingerprint", "fingerprint of the key", render.Own, func(r row) string { return r.Fingerprint }),
-			text("signature", "file of the signature", render.Own, func(r row) string { return r.Signature }),
-			text("digest", "digest of the plan", render.ID, func(r row) string { return r.Digest }),
-		},
-	}
+	return render.ViewOf(func(r row) string { return r.Signature },
+		text("plan", "file of the plan", render.Own, func(r row) string { return r.Plan }),
+		text("run", "name of the run that the plan becomes", render.Own, func(r row) string { return r.Run }),
+		text("principal", "who has signed, among the approvers of the profile", render.Own,
+			func(r row) string { return r.Principal }),
+		text("fingerprint", "fingerprint of the key", render.Own, func(r row) string { return r.Fingerprint }),
+		text("signature", "file of the signature", render.Own, func(r row) string { return r.Signature }),
+		text("digest", "digest of the plan", render.ID, func(r row) string { return r.Digest }))
 }
 
 // approve shows a plan, asks, and signs it. What is shown and what is signed come from one open file, whose
@@ -227,17 +222,13 @@ type approverLine struct {
 
 func approverView(money.Registry) render.View[approverLine] {
 	type row = approverLine
-	return render.View[row]{
-		ID:   func(r row) string { return r.Principal },
-		JSON: render.Value[row](),
-		Columns: []render.Column[row]{
-			render.Field("principal", "who may approve the plan", render.Own, func(r row) string { return r.Principal }),
-			render.Field("approved", "whether there is a valid signature", render.Bool, func(r row) bool { return r.Approved }),
-			render.Field("fingerprint", "fingerprint of the key that signed", render.Own, func(r row) string { return r.Fingerprint }),
-			render.Field("file", "file of the signature; empty: the journal has it", render.Own, func(r row) string { return r.File }),
-			render.Field("seen", "when the signature was recorded with the run", render.Time, func(r row) string { return r.Seen }),
-		},
-	}.Default("principal", "approved", "fingerprint", "file")
+	return render.ViewOf(func(r row) string { return r.Principal },
+		render.Field("principal", "who may approve the plan", render.Own, func(r row) string { return r.Principal }),
+		render.Field("approved", "whether there is a valid signature", render.Bool, func(r row) bool { return r.Approved }),
+		render.Field("fingerprint", "fingerprint of the key that signed", render.Own, func(r row) string { return r.Fingerprint }),
+		render.Field("file", "file of the signature; empty: the journal has it", render.Own, func(r row) string { return r.File }),
+		render.Field("seen", "when the signature was recorded with the run", render.Time, func(r row) string { return r.Seen })).
+		Default("principal", "approved", "fingerprint", "file")
 }
 
 // showApprovals shows who has signed a plan, in the files next to it and in the journal, and who may. It says

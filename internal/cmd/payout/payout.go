@@ -82,36 +82,32 @@ func factsByUnit(s *cmdutil.Session, p *payout.Plan, f planFacts) []planFacts {
 func planFactsView(money.Registry) render.View[planFacts] {
 	type row = planFacts
 	text := render.Field[row, string]
-	return render.View[row]{
-		ID:   func(f row) string { return f.Digest },
-		JSON: render.Value[row](),
-		Columns: []render.Column[row]{
-			text("plan", "file of the plan", render.Own, func(f row) string { return f.Plan }),
-			text("run", "name of the run that the plan becomes", render.Own, func(f row) string { return f.Run }),
-			text("account", "account that pays", render.Own, func(f row) string { return f.Account }),
-			text("base_url", "address of the service", render.Own, func(f row) string { return f.BaseURL }),
-			text("batch", "batch that the order ids were made for", render.Own, func(f row) string { return f.Batch }),
-			text("since", "the batch's last run when the plan was made", render.Own, func(f row) string { return f.Since }),
-			render.Field("rows", "number of rows", render.Int, func(f row) int64 { return int64(f.Rows) }),
-			{Name: "totals", About: "total in each currency", Amount: true, Cell: func(f row) render.Cell {
-				if f.total != nil {
-					return *f.total
-				}
-				steps := make([]render.Step, len(f.Totals))
-				for i, t := range f.Totals {
-					steps[i] = render.Step{Status: t.Pays, At: cmdutil.CountOf(t.Rows, "row")}
-				}
-				return render.History(steps)
-			}},
-			render.Field("warnings", "what a person should look at", render.History, func(f row) []render.Step { return f.warned }),
-			text("made", "when the plan was made", render.Own, func(f row) string { return f.Made }),
-			text("expires", "when its run must have begun", render.Own, func(f row) string {
-				if f.Expired {
-					return f.Expires + " (it has expired)"
-				}
-				return f.Expires
-			}),
-			text("digest", "digest of the plan, to approve it", render.ID, func(f row) string { return f.Digest }),
-		},
-	}.Default("plan", "run", "account", "base_url", "batch", "rows", "totals", "warnings", "made", "expires", "digest")
+	return render.ViewOf(func(f row) string { return f.Digest },
+		text("plan", "file of the plan", render.Own, func(f row) string { return f.Plan }),
+		text("run", "name of the run that the plan becomes", render.Own, func(f row) string { return f.Run }),
+		text("account", "account that pays", render.Own, func(f row) string { return f.Account }),
+		text("base_url", "address of the service", render.Own, func(f row) string { return f.BaseURL }),
+		text("batch", "batch that the order ids were made for", render.Own, func(f row) string { return f.Batch }),
+		text("since", "the batch's last run when the plan was made", render.Own, func(f row) string { return f.Since }),
+		render.Field("rows", "number of rows", render.Int, func(f row) int64 { return int64(f.Rows) }),
+		render.Column[row]{Name: "totals", About: "total in each currency", Amount: true, Cell: func(f row) render.Cell {
+			if f.total != nil {
+				return *f.total
+			}
+			steps := make([]render.Step, len(f.Totals))
+			for i, t := range f.Totals {
+				steps[i] = render.Step{Status: t.Pays, At: cmdutil.CountOf(t.Rows, "row")}
+			}
+			return render.History(steps)
+		}},
+		render.Field("warnings", "what a person should look at", render.History, func(f row) []render.Step { return f.warned }),
+		text("made", "when the plan was made", render.Own, func(f row) string { return f.Made }),
+		text("expires", "when its run must have begun", render.Own, func(f row) string {
+			if f.Expired {
+				return f.Expires + " (it has expired)"
+			}
+			return f.Expires
+		}),
+		text("digest", "digest of the plan, to approve it", render.ID, func(f row) string { return f.Digest })).
+		Default("plan", "run", "account", "base_url", "batch", "rows", "totals", "warnings", "made", "expires", "digest")
 }

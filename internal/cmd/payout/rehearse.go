@@ -407,14 +407,10 @@ func (r rehearsal) text(width int) string {
 
 func rehearsalView(money.Registry) render.View[rehearsal] {
 	type row = rehearsal
-	return render.View[row]{
-		ID: func(r row) string { return r.Digest }, JSON: render.Value[row](),
-		Columns: []render.Column[row]{
-			render.Field("plan", "file of the plan", render.Own, func(r row) string { return r.Plan }),
-			render.Field("rows", "rows of the plan", render.Count, func(r row) int { return r.Rows }),
-			render.Field("paid_once", "rows that were paid once", render.Count, func(r row) int { return r.PaidOnce }),
-			render.Field("paid_twice", "rows that were paid twice or more", render.Count, func(r row) int { return r.PaidTwice }),
-			render.Field("not_paid", "rows that were not paid", render.Count, func(r row) int { return r.NotPaid }),
-		},
-	}
+	return render.ViewOf(func(r row) string { return r.Digest },
+		render.Field("plan", "file of the plan", render.Own, func(r row) string { return r.Plan }),
+		render.Field("rows", "rows of the plan", render.Count, func(r row) int { return r.Rows }),
+		render.Field("paid_once", "rows that were paid once", render.Count, func(r row) int { return r.PaidOnce }),
+		render.Field("paid_twice", "rows that were paid twice or more", render.Count, func(r row) int { return r.PaidTwice }),
+		render.Field("not_paid", "rows that were not paid", render.Count, func(r row) int { return r.NotPaid }))
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 
 	"example.com/till/internal/cmdutil"
@@ -136,9 +137,6 @@ func invoiceFinishedCommand(a *cmdutil.App) *cobra.Command {
 }
 
 func finishedView(money.Registry) render.View[bool] {
-	return render.View[bool]{
-		ID:      func(finished bool) string { return fmt.Sprint(finished) },
-		JSON:    render.Value[bool](),
-		Columns: []render.Column[bool]{{Name: "finished", About: "whether the invoice is finished", Cell: render.Bool}},
-	}
+	return render.ViewOf(strconv.FormatBool,
+		render.Column[bool]{Name: "finished", About: "whether the invoice is finished", Cell: render.Bool})
 }

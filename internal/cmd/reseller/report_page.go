@@ -156,9 +156,9 @@ func disagreementView() render.View[report.Difference] {
 			Cell: func(r row) render.Cell { return render.BigAmount(value(r), r.Currency, r.Decimals) }}
 	}
 	return render.View[row]{Columns: []render.Column[row]{
-		{Name: "label", Cell: func(r row) render.Cell { return render.Text(r.Label) }},
-		{Name: "of", Cell: func(r row) render.Cell { return render.Own(r.What) }},
-		{Name: "currency", Cell: func(r row) render.Cell { return render.Text(r.Currency) }},
+		render.Field("label", "", render.Text, func(r row) string { return r.Label }),
+		render.Field("of", "", render.Own, func(r row) string { return r.What }),
+		render.Field("currency", "", render.Text, func(r row) string { return r.Currency }),
 		amount("single_invoices", func(r row) *big.Int { return r.Sum }),
 		amount("service", func(r row) *big.Int { return r.Service }),
 		amount("service_less_invoices", func(r row) *big.Int { return new(big.Int).Sub(r.Service, r.Sum) }),

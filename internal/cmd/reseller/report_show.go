@@ -17,8 +17,8 @@ import (
 
 // rowAmount returns a column of amounts in the currency of the row. In a table, the currency code has its own
 // column, so that amounts are short.
-func rowAmount(name, about string, extra bool, value func(report.Row) *big.Int) render.Column[report.Row] {
-	return render.Column[report.Row]{Name: name, About: about, Extra: extra, Amount: true, CodeIn: "currency",
+func rowAmount(name, about string, value func(report.Row) *big.Int) render.Column[report.Row] {
+	return render.Column[report.Row]{Name: name, About: about, Amount: true, CodeIn: "currency",
 		Cell: func(r report.Row) render.Cell {
 			if value(r) == nil {
 				return render.Cell{}
@@ -32,8 +32,7 @@ func reportView(by []report.Group, compare bool) render.View[report.Row] {
 	type row = report.Row
 	volume, rebates := func(r row) *big.Int { return r.Volume }, func(r row) *big.Int { return r.Rebates }
 	sellers := resellerColumns(func(r row) namedReseller { return namedReseller{r.ID, r.Label} })
-	currency := render.Column[row]{Name: "currency", About: "currency of the row", Whole: true,
-		Cell: func(r row) render.Cell { return render.Text(r.Currency) }}
+	currency := render.Field("currency", "currency of the row", render.Text, func(r row) string { return r.Currency })
 	v := render.View[row]{Again: true, JSON: render.Encoded(func(r row) figuresJSON { return newFigures(r, by) })}
 	if slices.Contains(by, report.ByInvoice) {
 		v.ID = func(r row) string { return r.Invoice }
@@ -41,9 +40,8 @@ func reportView(by []report.Group, compare bool) render.View[report.Row] {
 			render.Field("invoice", "the service's id of the invoice", render.ID, func(r row) string { return r.Invoice }),
 			render.Field("created", "when it was made; the service gives no time zone", render.Time,
 				func(r row) string { return r.Last }),
-			rowAmount("paid", "what was paid", false, volume),
-			rowAmount("rebate", "the rebate on it", false, rebates), currency)
-		return v
+			rowAmount("paid", "what was paid", volume), rowAmount("rebate", "the rebate on it", rebates), currency)
+		return v.Whole("currency")
 	}
 	if slices.Contains(by, report.ByReseller) {
 		v.ID = func(r row) string { return r.ID }
@@ -59,21 +57,22 @@ func reportView(by []report.Group, compare bool) render.View[report.Row] {
 	}
 	v.Columns = append(v.Columns, currency,
 		render.Field("invoices", "number of invoices in the row", render.Int, func(r row) int64 { return r.Invoices }),
-		rowAmount("volume", "volume of these invoices", compare, volume),
-		rowAmount("rebates", "rebates on these invoices", false, rebates))
+		rowAmount("volume", "volume of these invoices", volume),
+		rowAmount("rebates", "rebates on these invoices", rebates))
 	if compare {
 		v.Columns = append(v.Columns,
-			rowAmount("previous_volume", "volume in the period before", true, func(r row) *big.Int { return r.PreviousVolume }),
-			rowAmount("previous_rebates", "rebates in the period before", false, func(r row) *big.Int { return r.PreviousRebates }),
+			rowAmount("previous_volume", "volume in the period before", func(r row) *big.Int { return r.PreviousVolume }),
+			rowAmount("previous_rebates", "rebates in the period before", func(r row) *big.Int { return r.PreviousRebates }),
 			render.Field("change", "change of the rebates since the period before", render.Change,
 				func(r row) *big.Int { return r.Change }))
 	}
 	v.Columns = append(v.Columns,
-		render.Column[row]{Name: "share", About: "share of all rebates in the currency", Extra: compare,
-			Cell: func(r row) render.Cell { return render.Percent(r.Share) }},
-		render.Column[row]{Name: "last", About: "when the newest of the invoices was made",
-			Extra: true, Cell: func(r row) render.Cell { return render.Time(r.Last) }})
-	return v
+		render.Field("share", "share of all rebates in the currency", render.Percent, func(r row) *big.Int { return r.Share }),
+		render.Field("last", "when the newest of the invoices was made", render.Time, func(r row) string { return r.Last }))
+	if compare {
+		v = v.Extra("volume", "previous_volume", "share")
+	}
+	return v.Extra("last").Whole("currency")
 }
 
 // people returns a view for people: without shares of figures of both signs, which say nothing, and with words

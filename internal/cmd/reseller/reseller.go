@@ -147,11 +147,8 @@ func resellerIDs(a *cmdutil.App) *cobra.Command {
 }
 
 func idView(money.Registry) render.View[string] {
-	return render.View[string]{
-		ID:      func(id string) string { return id },
-		JSON:    render.Value[string](),
-		Columns: []render.Column[string]{{Name: "id", About: "the service's id of the reseller", Cell: render.Text}},
-	}
+	return render.ViewOf(func(id string) string { return id },
+		render.Column[string]{Name: "id", About: "the service's id of the reseller", Cell: render.Text})
 }
 
 func infoCommand(a *cmdutil.App) *cobra.Command {

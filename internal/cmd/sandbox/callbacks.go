@@ -36,18 +36,15 @@ func answerOf(d sandbox.Delivery) string {
 
 func deliveryView(money.Registry) render.View[sandbox.Delivery] {
 	type row = sandbox.Delivery
-	return viewOf(func(d row) string { return d.ID },
-		column("id", "id of the delivery", render.ID, func(d row) string { return d.ID }),
-		column("withdrawal", "id of the withdrawal", render.ID, func(d row) string { return d.Withdrawal }),
-		column("status", "status of the withdrawal that is reported", render.Word,
-			func(d row) string { return d.Status }),
-		column("state", "pending, delivered, failed, refused or lost", render.Word,
-			func(d row) string { return d.State }),
-		column("attempts", "how often it was posted", render.Int,
-			func(d row) int64 { return int64(len(d.Attempts)) }),
-		column("answer", "what was answered to the last attempt", render.Text,
-			func(d row) string { return answerOf(d) }),
-		detail(column("url", "URL that it is posted to", render.Text, func(d row) string { return d.URL })))
+	return render.ViewOf(func(d row) string { return d.ID },
+		render.Field("id", "id of the delivery", render.ID, func(d row) string { return d.ID }),
+		render.Field("withdrawal", "id of the withdrawal", render.ID, func(d row) string { return d.Withdrawal }),
+		render.Field("status", "status of the withdrawal that is reported", render.Word, func(d row) string { return d.Status }),
+		render.Field("state", "pending, delivered, failed, refused or lost", render.Word, func(d row) string { return d.State }),
+		render.Field("attempts", "how often it was posted", render.Int, func(d row) int64 { return int64(len(d.Attempts)) }),
+		render.Field("answer", "what was answered to the last attempt", render.Text, answerOf),
+		render.Field("url", "URL that it is posted to", render.Text, func(d row) string { return d.URL })).
+		Default("id", "withdrawal", "status", "state", "attempts", "answer")
 }
 
 // advanced is a withdrawal that was moved on, with the delivery to its callback.
@@ -70,17 +67,16 @@ func (a *advanced) UnmarshalJSON(text []byte) error {
 // advancedView shows the delivery's answer after the withdrawal's own columns.
 func advancedView(m money.Registry) render.View[advanced] {
 	view := render.Map(views.Withdrawals(m), func(a advanced) api.Withdrawal { return a.Withdrawal })
-	view.Columns = append(view.Columns, render.Column[advanced]{
-		Name: "delivery", About: "what the callback's receiver answered",
-		Cell: func(a advanced) render.Cell {
+	view.Columns = append(view.Columns, render.Field("delivery", "what the callback's receiver answered", render.Text,
+		func(a advanced) string {
 			switch {
 			case a.Delivery == nil:
-				return render.Own("")
+				return ""
 			case len(a.Delivery.Attempts) == 0:
-				return render.Text(a.Delivery.State)
+				return a.Delivery.State
 			}
-			return render.Text(answerOf(*a.Delivery))
-		}})
+			return answerOf(*a.Delivery)
+		}))
 	return view
 }
 

@@ -146,34 +146,6 @@ func newAnswer[T any](
 		})
 }
 
-// viewOf is a view with these columns; id is what --quiet prints.
-func viewOf[T any](id func(T) string, columns ...render.Column[T]) render.View[T] {
-	return render.View[T]{ID: id, JSON: render.Value[T](), Columns: columns}
-}
-
-// column is a column of a view: show makes the cell of a value, and of takes the value from a row.
-func column[T, V any](name, about string, show func(V) render.Cell, of func(T) V) render.Column[T] {
-	return render.Column[T]{Name: name, About: about, Cell: func(row T) render.Cell { return show(of(row)) }}
-}
-
-// whole returns a column that is never cut.
-func whole[T any](c render.Column[T]) render.Column[T] {
-	c.Whole = true
-	return c
-}
-
-// extra returns a column that is shown only when it is named, and detail one that the view of one thing shows
-// too.
-func extra[T any](c render.Column[T]) render.Column[T] {
-	c.Extra = true
-	return c
-}
-
-func detail[T any](c render.Column[T]) render.Column[T] {
-	c.Extra, c.Detail = true, true
-	return c
-}
-
 // tell sends a request that changes the sandbox, so it sends it at most once.
 func tell[T any](s *cmdutil.Session, path string, order any) (a answered[T], err error) {
 	cmdutil.Declared(s.Cmd, cmdutil.Sandbox)
@@ -256,8 +228,8 @@ type funded struct {
 
 func fundedView(m money.Registry) render.View[funded] {
 	type row = funded
-	return viewOf(func(f row) string { return f.Currency.Code },
-		column("currency", "currency of the balance", render.Text, func(f row) string { return f.Currency.Code }),
+	return render.ViewOf(func(f row) string { return f.Currency.Code },
+		render.Field("currency", "currency of the balance", render.Text, func(f row) string { return f.Currency.Code }),
 		render.Column[row]{Name: "balance", About: "the merchant's balance afterwards",
 			Amount: true, Cell: func(f row) render.Cell { return views.AmountCell(m, f.Balance) }})
 }
@@ -353,13 +325,12 @@ type redeemed struct {
 
 func redeemedView(money.Registry) render.View[redeemed] {
 	type row = redeemed
-	return viewOf(func(r row) string { return r.ID },
-		whole(column("id", "id of the new reseller", render.Text, func(r row) string { return r.ID })),
-		column("label", "label of the reseller", render.Text, func(r row) string { return r.Label }),
-		whole(column("invite", "id of the invite that was accepted", render.Text,
-			func(r row) string { return r.Invite })),
-		whole(column("api_key", "the reseller's API key; no command shows it again", render.Text,
-			func(r row) string { return r.Key })))
+	return render.ViewOf(func(r row) string { return r.ID },
+		render.Field("id", "id of the new reseller", render.Text, func(r row) string { return r.ID }),
+		render.Field("label", "label of the reseller", render.Text, func(r row) string { return r.Label }),
+		render.Field("invite", "id of the invite that was accepted", render.Text, func(r row) string { return r.Invite }),
+		render.Field("api_key", "the reseller's API key; no command shows it again", render.Text,
+			func(r row) string { return r.Key })).Whole("id", "invite", "api_key")
 }
 
 type sandboxTime struct {
@@ -369,9 +340,9 @@ type sandboxTime struct {
 
 func sandboxTimeView(money.Registry) render.View[sandboxTime] {
 	type row = sandboxTime
-	return viewOf(func(t row) string { return t.Now },
-		column("now", "time on the sandbox's clock", render.Text, func(t row) string { return t.Now }),
-		column("offset", "how far it is ahead of this machine's clock", render.Text,
+	return render.ViewOf(func(t row) string { return t.Now },
+		render.Field("now", "time on the sandbox's clock", render.Text, func(t row) string { return t.Now }),
+		render.Field("offset", "how far it is ahead of this machine's clock", render.Text,
 			func(t row) string { return t.Offset }))
 }
 

@@ -201,20 +201,18 @@ have done.`,
 
 func faultView(money.Registry) render.View[sandbox.Fault] {
 	type row = sandbox.Fault
-	return viewOf(func(f row) string { return f.ID },
-		column("id", "id of the fault", render.Text, func(f row) string { return f.ID }),
-		column("on", "operation that it applies to", render.Text, func(f row) string { return f.On }),
-		column("do", "what goes wrong: till help faults", render.Text, func(f row) string { return f.Do }),
-		column("rate", "share of the calls that it affects", render.Text,
+	return render.ViewOf(func(f row) string { return f.ID },
+		render.Field("id", "id of the fault", render.Text, func(f row) string { return f.ID }),
+		render.Field("on", "operation that it applies to", render.Text, func(f row) string { return f.On }),
+		render.Field("do", "what goes wrong: till help faults", render.Text, func(f row) string { return f.Do }),
+		render.Field("rate", "share of the calls that it affects", render.Text,
 			func(f row) string { return strconv.FormatFloat(f.Rate, 'f', -1, 64) }),
-		column("times", "how many calls it affects", views.Number,
-			func(f row) int64 { return f.Times }),
-		column("seen", "number of calls that it could apply to", render.Int, func(f row) int64 { return f.Seen }),
-		column("fired", "number of calls that it has affected", render.Int, func(f row) int64 { return f.Fired }),
-		column("match", "values that a call must have", render.Text,
-			func(f row) string { return matchText(f.Match) }),
-		extra(column("seed", "number that decides which calls it affects", render.Int,
-			func(f row) int64 { return f.Seed })))
+		render.Field("times", "how many calls it affects", views.Number, func(f row) int64 { return f.Times }),
+		render.Field("seen", "number of calls that it could apply to", render.Int, func(f row) int64 { return f.Seen }),
+		render.Field("fired", "number of calls that it has affected", render.Int, func(f row) int64 { return f.Fired }),
+		render.Field("match", "values that a call must have", render.Text, func(f row) string { return matchText(f.Match) }),
+		render.Field("seed", "number that decides which calls it affects", render.Int,
+			func(f row) int64 { return f.Seed })).Extra("seed")
 }
 
 func matchText(match map[string]string) string {

@@ -211,19 +211,18 @@ func (l requestLog) unexpected(expect int64) error {
 
 func requestView(money.Registry) render.View[sandbox.Request] {
 	type row = sandbox.Request
-	return viewOf(func(r row) string { return strconv.FormatInt(r.ID, 10) },
-		column("id", "number of the request, for --since", render.Int, func(r row) int64 { return r.ID }),
-		column("method", "method of the request", render.Text, func(r row) string { return r.Method }),
-		column("path", "path of the request", render.Text, func(r row) string { return r.Path }),
-		column("status", "status of the answer; empty if there was none", views.Number,
+	return render.ViewOf(func(r row) string { return strconv.FormatInt(r.ID, 10) },
+		render.Field("id", "number of the request, for --since", render.Int, func(r row) int64 { return r.ID }),
+		render.Field("method", "method of the request", render.Text, func(r row) string { return r.Method }),
+		render.Field("path", "path of the request", render.Text, func(r row) string { return r.Path }),
+		render.Field("status", "status of the answer; empty if there was none", views.Number,
 			func(r row) int64 { return int64(r.Status) }),
-		column("fault", "what the faults did that struck it: till help faults", render.Text,
+		render.Field("fault", "what the faults did that struck it: till help faults", render.Text,
 			func(r row) string { return r.Fault }),
-		extra(column("query", "query of the request", render.Text, func(r row) string { return r.Query })),
-		render.Column[row]{Name: "body", About: "body of the request",
-			Extra: true, Detail: true, Cell: func(r row) render.Cell { return bodyCell(r.Body) }},
-		extra(column("cut", "whether the log has only the beginning of the body", render.Bool,
-			func(r row) bool { return r.Cut })))
+		render.Field("query", "query of the request", render.Text, func(r row) string { return r.Query }),
+		render.Field("body", "body of the request", bodyCell, func(r row) json.RawMessage { return r.Body }),
+		render.Field("cut", "whether the log has only the beginning of the body", render.Bool,
+			func(r row) bool { return r.Cut })).Extra("query", "body", "cut")
 }
 
 func bodyCell(body json.RawMessage) render.Cell {

@@ -93,9 +93,9 @@ type sandboxAddress struct {
 
 func sandboxAddressView(money.Registry) render.View[sandboxAddress] {
 	type row = sandboxAddress
-	return viewOf(func(s row) string { return s.BaseURL },
-		column("base_url", "address of the sandbox", render.Own, func(s row) string { return s.BaseURL }),
-		column("api_key", "API key of the sandbox", render.Own, func(s row) string { return s.APIKey }))
+	return render.ViewOf(func(s row) string { return s.BaseURL },
+		render.Field("base_url", "address of the sandbox", render.Own, func(s row) string { return s.BaseURL }),
+		render.Field("api_key", "API key of the sandbox", render.Own, func(s row) string { return s.APIKey }))
 }
 
 // environment returns the variables that a program needs to find the sandbox.

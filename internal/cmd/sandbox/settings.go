@@ -101,13 +101,14 @@ func currentSettings(s *cmdutil.Session) (all []setting) {
 
 func sandboxSettingView(money.Registry) render.View[setting] {
 	type row = setting
-	return viewOf(func(s row) string { return s.Name },
-		whole(column("name", "name of the setting, for --set", render.Own, func(s row) string { return s.Name })),
-		detail(column("value", "value that it has now, in the sandbox that your settings lead to", render.Text,
-			func(s row) string { return s.Value })),
-		column("default", "value if it is not set", render.Own, func(s row) string { return s.Default }),
-		column("values", "values that it can have", render.Own, func(s row) string { return s.Values }),
-		detail(column("meaning", "what it decides", render.Own, func(s row) string { return s.Meaning })))
+	return render.ViewOf(func(s row) string { return s.Name },
+		render.Field("name", "name of the setting, for --set", render.Own, func(s row) string { return s.Name }),
+		render.Field("value", "value that it has now, in the sandbox that your settings lead to", render.Text,
+			func(s row) string { return s.Value }),
+		render.Field("default", "value if it is not set", render.Own, func(s row) string { return s.Default }),
+		render.Field("values", "values that it can have", render.Own, func(s row) string { return s.Values }),
+		render.Field("meaning", "what it decides", render.Own, func(s row) string { return s.Meaning })).
+		Default("name", "default", "values").Whole("name")
 }
 
 func settingNames() []string {
@@ -202,7 +203,7 @@ back the settings of the start. till sandbox settings lists the names.`,
 
 func settingValueView(money.Registry) render.View[settingValue] {
 	type row = settingValue
-	return viewOf(func(v row) string { return v.Name },
-		whole(column("name", "name of the setting", render.Own, func(v row) string { return v.Name })),
-		column("value", "value that it has now", render.Own, func(v row) string { return v.Value }))
+	return render.ViewOf(func(v row) string { return v.Name },
+		render.Field("name", "name of the setting", render.Own, func(v row) string { return v.Name }),
+		render.Field("value", "value that it has now", render.Own, func(v row) string { return v.Value })).Whole("name")
 }

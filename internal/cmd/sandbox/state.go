@@ -31,10 +31,10 @@ type sandboxState struct {
 
 func sandboxStateView(money.Registry) render.View[sandboxState] {
 	type row = sandboxState
-	return viewOf(func(s row) string { return s.ID },
-		whole(column("id", "id of the new state", render.Text, func(s row) string { return s.ID })),
-		whole(column("merchant_id", "id of the merchant in it", render.Text,
-			func(s row) string { return s.Merchant })))
+	return render.ViewOf(func(s row) string { return s.ID },
+		render.Field("id", "id of the new state", render.Text, func(s row) string { return s.ID }),
+		render.Field("merchant_id", "id of the merchant in it", render.Text, func(s row) string { return s.Merchant })).
+		Whole("id", "merchant_id")
 }
 
 func resetCommand(a *cmdutil.App) *cobra.Command {
