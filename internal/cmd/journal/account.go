@@ -227,13 +227,10 @@ func setFrozen(s *cmdutil.Session, frozen bool, reason string) error {
 	return nil
 }
 
-// freezeLine is a decision that an account sends nothing, or sends again, as JSON.
+// freezeLine is a freeze with its time in the format of all other times.
 type freezeLine struct {
-	At     string `json:"at"`
-	Frozen bool   `json:"frozen"`
-	Reason string `json:"reason"`
-	User   string `json:"user"`
-	Host   string `json:"host"`
+	At string `json:"at"`
+	payout.Freeze
 }
 
 func freezeView(money.Registry) render.View[payout.Freeze] {
@@ -245,10 +242,8 @@ func freezeView(money.Registry) render.View[payout.Freeze] {
 		return "unfrozen"
 	}
 	return render.View[row]{
-		ID: state,
-		JSON: render.Encoded(func(f row) freezeLine {
-			return freezeLine{views.Moment(f.At), f.Frozen, f.Reason, f.User, f.Host}
-		}),
+		ID:   state,
+		JSON: render.Encoded(func(f row) freezeLine { return freezeLine{views.Moment(f.At), f} }),
 		Columns: []render.Column[row]{
 			render.Field("at", "when", views.MomentCell, func(f row) time.Time { return f.At }),
 			render.Field("state", "frozen or unfrozen", render.Own, state),

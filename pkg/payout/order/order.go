@@ -149,8 +149,9 @@ type Filter struct {
 
 // A Freeze is a person's decision that nothing more is sent for an account, or that this is over.
 type Freeze struct {
-	Frozen     bool
-	At         time.Time
-	User, Host string
-	Reason     string
+	At     time.Time `json:"at"`
+	Frozen bool      `json:"frozen"`
+	Reason string    `json:"reason"`
+	User   string    `json:"user"`
+	Host   string    `json:"host"`
 }
