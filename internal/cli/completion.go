@@ -100,15 +100,10 @@ func completes(args []string) bool {
 // completeGlobals sets the completion of the flags that every command has.
 func completeGlobals(a *cmdutil.App, root *cobra.Command) {
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
-	for _, flag := range []string{"api-key-file", "config", "journal"} {
-		cmdutil.OfferFiles(root, flag)
-	}
-	cmdutil.Offer(root, "profile",
-		func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-			return a.ProfileNames(cmd, typed), cobra.ShellCompDirectiveNoFileComp
-		})
+	cmdutil.OfferFiles(root, "api-key-file", "config", "journal")
+	cmdutil.Offer(root, "profile", a.CompleteProfiles)
 	for _, flag := range []string{"output", "color"} {
-		cmdutil.Offer(root, flag, cobra.FixedCompletions(config.Values(flag), cobra.ShellCompDirectiveNoFileComp))
+		cmdutil.OfferWords(root, flag, config.Values(flag)...)
 	}
 	cmdutil.Offer(root, "columns",
 		func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {

@@ -54,9 +54,6 @@ in till commands -o json, and what to heed in the AGENTS.md of the packages.`,
 	root.AddCommand(helpTopics(a)...)
 	root.SetHelpCommand(help(a, root))
 	completeGlobals(a, root)
-	if completes(args) {
-		completeArguments(a, root)
-	}
 	prepare(a, root, deeds())
 	return root
 }

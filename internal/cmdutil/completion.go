@@ -83,13 +83,32 @@ func Harmless(text string) bool {
 	return text != "" && strings.TrimSpace(text) == text
 }
 
-// OfferFiles completes the value of a flag with file names, which is not the default.
-func OfferFiles(cmd *cobra.Command, flag string) { Offer(cmd, flag, FileNames) }
+// OfferWords completes the value of a flag that is one of some words.
+func OfferWords(cmd *cobra.Command, flag string, words ...string) {
+	Offer(cmd, flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// OfferFiles completes the values of flags with file names, which is not the default.
+func OfferFiles(cmd *cobra.Command, flags ...string) {
+	for _, flag := range flags {
+		Offer(cmd, flag, FileNames)
+	}
+}
 
 // FileNames completes file names. It also serves as the ValidArgsFunction of a command whose arguments are
 // files.
 func FileNames(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveDefault
+}
+
+// FirstArg offers only for the first argument.
+func FirstArg(complete cobra.CompletionFunc) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(given) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return complete(cmd, given, typed)
+	}
 }
 
 // CompleteList completes the last name of a comma-separated list. A name may have a description, as in
@@ -109,20 +128,13 @@ func CompleteList(names []string, typed string) []string {
 	return offers
 }
 
-// CompleteCurrencies completes the value of a flag with the currencies of the current profile.
-func (a *App) CompleteCurrencies(cmd *cobra.Command, flag string) {
-	Offer(cmd, flag, func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-		return a.CurrencyCodes(cmd, typed), cobra.ShellCompDirectiveNoFileComp
-	})
-}
-
-// CurrencyCodes returns the currencies of the current profile that begin with typed.
-func (a *App) CurrencyCodes(cmd *cobra.Command, typed string) []string {
+// CompleteCurrencies offers the currencies of the current profile.
+func (a *App) CompleteCurrencies(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 	settings, err := config.Resolve(a.Input(cmd))
 	if err != nil {
-		return nil
+		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return CompleteCodes(settings.Registry.Entries(), typed)
+	return CompleteCodes(settings.Registry.Entries(), typed), cobra.ShellCompDirectiveNoFileComp
 }
 
 // CompleteCodes returns the codes that begin with typed, ignoring case. It keeps the typed part as it was
@@ -146,8 +158,8 @@ func CompleteCodes(entries []money.Entry, typed string) []string {
 // WithText returns an offer with a description, which must not contain line breaks.
 func WithText(value, about string) string { return cobra.CompletionWithDesc(value, render.Safe(about)) }
 
-// ProfileNames returns the profiles of the configuration and the built-in one that begin with typed.
-func (a *App) ProfileNames(cmd *cobra.Command, typed string) []string {
+// CompleteProfiles offers the profiles of the configuration and the built-in one.
+func (a *App) CompleteProfiles(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 	file, err := a.Input(cmd).Load()
 	if err != nil {
 		file = config.File{}
@@ -162,5 +174,5 @@ func (a *App) ProfileNames(cmd *cobra.Command, typed string) []string {
 			offers = append(offers, WithText(name, about))
 		}
 	}
-	return offers
+	return offers, cobra.ShellCompDirectiveNoFileComp
 }

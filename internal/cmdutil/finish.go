@@ -95,8 +95,7 @@ const (
 func AddFinishFlags(cmd *cobra.Command) {
 	cmd.Flags().String(onFinishFlag, "", "program that gets a report at the end")
 	cmd.Flags().String(metricsFlag, "", "file with metrics for Prometheus")
-	OfferFiles(cmd, onFinishFlag)
-	OfferFiles(cmd, metricsFlag)
+	OfferFiles(cmd, onFinishFlag, metricsFlag)
 }
 
 // withinOnFinish is set for the program of on_finish. A command that this program runs does not run

@@ -74,7 +74,7 @@ func ListCommand(
 	f.BoolVar(&flags.all, "all", false, "the whole list, also on a terminal")
 	f.IntVar(&flags.limit, "limit", 0, "stop after so many")
 	cmdutil.Exclude(cmd, "page", "all")
-	a.CompleteCurrencies(cmd, "currency")
+	cmdutil.Offer(cmd, "currency", a.CompleteCurrencies)
 	return cmd
 }
 

@@ -19,7 +19,7 @@ import (
 func AddLookupFlags(cmd *cobra.Command) {
 	cmd.Flags().String("lookup", "auto", "read the list: always or never")
 	cmd.Flags().String("lookup-since", "", "read that list from this time on only")
-	cmdutil.Offer(cmd, "lookup", cobra.FixedCompletions(config.Values("lookup"), cobra.ShellCompDirectiveNoFileComp))
+	cmdutil.OfferWords(cmd, "lookup", config.Values("lookup")...)
 }
 
 // MinorUnits returns the count of minor units that is sent, to be added to an amount in decimals. If the

@@ -38,6 +38,7 @@ order that the service has ever shown cannot be recorded as not sent.`,
 			}
 			return nil
 		},
+		ValidArgsFunction: a.CompleteUndecided(),
 	}, func(s *cmdutil.Session, out cmdutil.Output[payout.Order], args []string) error {
 		d.OrderIDs = args
 		if err := checkDecision(s.Cmd, d, notSent); err != nil {

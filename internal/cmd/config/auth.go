@@ -73,7 +73,7 @@ can read, and names that file in the profile.`,
 		},
 	}
 	cmd.Flags().StringVar(&store, "store", store, "where to keep it: keyring or file")
-	cmdutil.Offer(cmd, "store", cobra.FixedCompletions([]string{"keyring", "file"}, cobra.ShellCompDirectiveNoFileComp))
+	cmdutil.OfferWords(cmd, "store", "keyring", "file")
 	return cmd
 }
 

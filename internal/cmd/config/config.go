@@ -65,13 +65,3 @@ func pathCommand(a *cmdutil.App) *cobra.Command {
 func pathView(money.Registry) render.View[string] {
 	return cmdutil.PathView("path of the configuration file")
 }
-
-// completeArg completes the only argument.
-func completeArg(offers func(cmd *cobra.Command, typed string) []string) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
-		if len(given) > 0 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		return offers(cmd, typed), cobra.ShellCompDirectiveNoFileComp
-	}
-}

@@ -86,7 +86,7 @@ that all profiles share.`,
   till currency set Doge --kind crypto --decimals 8 --address-format dogecoin
   till currency set Xrp --kind crypto --decimals 6 --memo required`,
 		Args:              cmdutil.Args("CODE"),
-		ValidArgsFunction: completeArg(a.CurrencyCodes),
+		ValidArgsFunction: cmdutil.FirstArg(a.CompleteCurrencies),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := startEdit(a, cmd, fixedCurrencies())
 			if err != nil {
@@ -117,9 +117,9 @@ that all profiles share.`,
 	f.StringVar(&memo, "memo", "", "required, if a withdrawal needs a memo")
 	f.StringVar(&format, "address-format", "", "how its addresses look, such as bitcoin")
 	cmdutil.RequireOne(cmd, "kind", "decimals", "memo", "address-format")
-	cmdutil.Offer(cmd, "kind", cobra.FixedCompletions([]string{"crypto", "fiat"}, cobra.ShellCompDirectiveNoFileComp))
-	cmdutil.Offer(cmd, "memo", cobra.FixedCompletions([]string{"required"}, cobra.ShellCompDirectiveNoFileComp))
-	cmdutil.Offer(cmd, "address-format", cobra.FixedCompletions(address.Formats(), cobra.ShellCompDirectiveNoFileComp))
+	cmdutil.OfferWords(cmd, "kind", "crypto", "fiat")
+	cmdutil.OfferWords(cmd, "memo", "required")
+	cmdutil.OfferWords(cmd, "address-format", address.Formats()...)
 	return cmd
 }
 
@@ -183,8 +183,8 @@ func currencyRemoveCommand(a *cmdutil.App) *cobra.Command {
 that all profiles share. Built-in currencies stay known.`,
 		Example: `  till currency remove Doge`,
 		Args:    cmdutil.Args("CODE"),
-		ValidArgsFunction: completeArg(func(cmd *cobra.Command, typed string) []string {
-			return ownCurrencies(a, cmd, typed)
+		ValidArgsFunction: cmdutil.FirstArg(func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+			return ownCurrencies(a, cmd, typed), cobra.ShellCompDirectiveNoFileComp
 		}),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := startEdit(a, cmd, fixedCurrencies())

@@ -39,7 +39,7 @@ be shows that the decimals are wrong. What is found is one of
 		Example: `  till currency check
   till currency check Btc --reseller 7c9e6679-7425-40de-944b-e07fc1f90ae7`,
 		Args:              cmdutil.OptionalArg("CODE"),
-		ValidArgsFunction: completeArg(a.CurrencyCodes),
+		ValidArgsFunction: cmdutil.FirstArg(a.CompleteCurrencies),
 	}, func(s *cmdutil.Session, out cmdutil.Output[currencyCheck], args []string) error {
 		return checkCurrencies(s, out, args, invoices, reseller)
 	})

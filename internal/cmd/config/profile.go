@@ -73,7 +73,7 @@ use. till config show adds what flags, the environment and defaults change.`,
 		Example: `  till profile show
   till profile show live -o json`,
 		Args:              cmdutil.OptionalArg("NAME"),
-		ValidArgsFunction: completeArg(a.ProfileNames),
+		ValidArgsFunction: cmdutil.FirstArg(a.CompleteProfiles),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			out, file, err := beginFile(a, cmd)
 			if err != nil {
@@ -116,7 +116,7 @@ func profileUseCommand(a *cmdutil.App) *cobra.Command {
 names another.`,
 		Example:           `  till profile use live`,
 		Args:              cmdutil.Args("NAME"),
-		ValidArgsFunction: completeArg(a.ProfileNames),
+		ValidArgsFunction: cmdutil.FirstArg(a.CompleteProfiles),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := args[0]
 			if err := edit(a, cmd, func(d *config.Document) error { return d.UseProfile(name) }); err != nil {
@@ -150,7 +150,7 @@ max_per_withdrawal. till help settings lists all of them.`,
 		},
 		ValidArgsFunction: func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
 			if len(given) == 0 {
-				return completeArg(a.ProfileNames)(cmd, given, typed)
+				return a.CompleteProfiles(cmd, given, typed)
 			}
 			return completeKeys(given[1:], typed)
 		},
@@ -233,7 +233,7 @@ func profileRemoveCommand(a *cmdutil.App) *cobra.Command {
 remove the key first, with till auth logout --profile NAME.`,
 		Example:           `  till profile remove old`,
 		Args:              cmdutil.Args("NAME"),
-		ValidArgsFunction: completeArg(a.ProfileNames),
+		ValidArgsFunction: cmdutil.FirstArg(a.CompleteProfiles),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, current := args[0], ""
 			if name == config.Sandbox {

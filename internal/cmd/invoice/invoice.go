@@ -79,7 +79,7 @@ the invoice was made.`,
 		"where the customer's browser goes after payment; it is no notification")
 	cmdutil.Require(cmd, "title", "currency")
 	cmdutil.RequireOne(cmd, "item", "item-minor")
-	a.CompleteCurrencies(cmd, "currency")
+	cmdutil.Offer(cmd, "currency", a.CompleteCurrencies)
 	return cmd
 }
 

@@ -147,8 +147,9 @@ Copy a journal with this command or, while it is not in use, copy all its files
 together: journal.db, journal.db-wal and journal.db-shm. till notices that a
 journal is a copy: it looks every order up before it sends it, until till
 journal check finds nothing missing. See till help guarantees.`,
-		Example: `  till journal copy journal-backup.db`,
-		Args:    cmdutil.Args("DEST"),
+		Example:           `  till journal copy journal-backup.db`,
+		Args:              cmdutil.Args("DEST"),
+		ValidArgsFunction: cmdutil.FirstArg(cmdutil.FileNames),
 	}, func(s *cmdutil.Session, args []string) error {
 		if err := place.Check(args[0]); err != nil {
 			return cmdutil.UsageError("DEST: "+err.Error(), "")

@@ -56,7 +56,9 @@ and who decided about it. The period applies to the last attempt. With
 	f.StringVar(&filter.Run, "run", "", "only this run")
 	f.StringVar(&filter.Reference, "reference", "", "only this reference of a payout file")
 	f.BoolVar(&status, "exit-status", false, "end with 20 or 21 when one of them is unknown or in conflict")
-	a.CompleteCurrencies(cmd, "currency")
+	cmdutil.Offer(cmd, "state", cmdutil.CompleteStates)
+	cmdutil.Offer(cmd, "currency", a.CompleteCurrencies)
+	cmdutil.Offer(cmd, "run", a.CompleteRuns())
 	return cmd
 }
 
@@ -114,7 +116,8 @@ every attempt with what was sent and what came back, what the service's list
 showed, and what people decided.`,
 		Example: `  till journal show 5001
   till journal show 5001 --jq '.events[].what'`,
-		Args: cmdutil.Args("ORDER"),
+		Args:              cmdutil.Args("ORDER"),
+		ValidArgsFunction: cmdutil.FirstArg(a.CompleteOrders()),
 	}, func(s *cmdutil.Session, out cmdutil.Output[story], args []string) error {
 		if err := cmdutil.CheckOrderIDs(args); err != nil {
 			return err

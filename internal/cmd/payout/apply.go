@@ -43,7 +43,8 @@ and not by this run, type their number too, or give --already-paid.
 See: till help runs.`,
 		Example: `  till payout apply staff.plan --digest "$(cat approved.txt)"
   till payout apply staff.plan --yes --rate 20/s`,
-		Args: cmdutil.Args("PLAN"),
+		Args:              cmdutil.Args("PLAN"),
+		ValidArgsFunction: cmdutil.FirstArg(cmdutil.FileNames),
 	}, func(s *cmdutil.Session, out cmdutil.Output[runCounts], args []string) error {
 		if err := flags.check(s.Cmd, args[0]); err != nil {
 			return err
@@ -67,7 +68,7 @@ See: till help runs.`,
 	f.StringArrayVar(&flags.Approvals, "approval", nil,
 		"signature of the plan; PLAN*.sig unless given")
 	f.StringVar(&flags.results.Path, "results", "", "results file; PLAN.results.csv unless given")
-	cmdutil.OfferFiles(cmd, "approval")
+	cmdutil.OfferFiles(cmd, "approval", "results")
 	orders.AddLookupFlags(cmd)
 	cmdutil.AddFinishFlags(cmd)
 	return cmd

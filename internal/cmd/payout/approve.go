@@ -66,8 +66,7 @@ See: till help approvals.`,
 	f.BoolVar(&flags.agent, "agent", false, "use a key of the SSH agent")
 	f.StringVar(&flags.out, "out", "", "file of the signature; PLAN.NAME.sig unless given")
 	cmdutil.Exclude(cmd, "key", "agent")
-	cmdutil.OfferFiles(cmd, "key")
-	cmdutil.OfferFiles(cmd, "out")
+	cmdutil.OfferFiles(cmd, "key", "out")
 	return cmd
 }
 

@@ -23,7 +23,8 @@ state under any plan, so they are not sent twice.`,
 		Example: `  till payout export 1f60bd0c >rows.csv
   till payout export 1f60bd0c \
     --columns order_id,currency,amount,address,memo,callback,note >again.csv`,
-		Args: cmdutil.Args("RUN"),
+		Args:              cmdutil.Args("RUN"),
+		ValidArgsFunction: cmdutil.FirstArg(a.CompleteRuns()),
 	}, func(s *cmdutil.Session, out cmdutil.Output[payout.Order], args []string) error {
 		if s.Origin("output").IsDefault() && s.Render.Filter == nil && s.Template == "" {
 			s.Render.Format = render.CSV

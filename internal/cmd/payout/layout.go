@@ -59,7 +59,7 @@ func (f *layoutFlags) add(cmd *cobra.Command) {
 		"delimiter": {"auto", ",", ";", "tab"}, "format": {csv, jsonl, workbook}, "other-columns": {sheet.Ignore, "refuse"},
 		"decimal": {".", ","}, "group": {".", ",", "'", "space"}, "encoding": {sheet.UTF8, sheet.Windows1252, sheet.UTF16},
 	} {
-		cmdutil.Offer(cmd, flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+		cmdutil.OfferWords(cmd, flag, values...)
 	}
 }
 
@@ -194,7 +194,7 @@ layout with which its file was read.`,
 	f.StringVar(&flags.format, "format", "", "csv or xlsx, whatever the file is called")
 	f.StringVar(&flags.flagged.Sheet, "sheet", "", "sheet of a workbook, if it is not the first")
 	f.StringVar(&name, "name", "", "name of the layout in the configuration")
-	cmdutil.Offer(cmd, "format", cobra.FixedCompletions([]string{csv, workbook}, cobra.ShellCompDirectiveNoFileComp))
+	cmdutil.OfferWords(cmd, "format", csv, workbook)
 	return cmd
 }
 

@@ -28,7 +28,8 @@ row, and a withdrawal can arrive late. If you know more than the list, use till
 payout resolve.`,
 		Example: `  till payout reconcile 1f60bd0c
   till payout reconcile`,
-		Args: cmdutil.OptionalArg("RUN"),
+		Args:              cmdutil.OptionalArg("RUN"),
+		ValidArgsFunction: cmdutil.FirstArg(a.CompleteRuns()),
 	}, func(s *cmdutil.Session, out cmdutil.Output[payout.Result], args []string) error {
 		sender, run, err := askAbout(s, cmdutil.FirstOf(args))
 		if err != nil {
@@ -101,7 +102,8 @@ waits for the others and ends with 50. A run without accepted orders is refused
 (10).`,
 		Example: `  till payout wait 1f60bd0c --status Completed --fail-on Failed,Cancelled
   till payout wait 1f60bd0c --status Completed --interval 1m --timeout 6h -q`,
-		Args: cmdutil.Args("RUN"),
+		Args:              cmdutil.Args("RUN"),
+		ValidArgsFunction: cmdutil.FirstArg(a.CompleteRuns()),
 	}, func(s *cmdutil.Session, out cmdutil.Output[runRow], args []string) error {
 		if err := flags.Check(); err != nil {
 			return err

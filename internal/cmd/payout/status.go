@@ -42,7 +42,8 @@ listed has no status, and is named on standard error.`,
 		Example: `  till payout status 1f60bd0c
   till payout status 1f60bd0c --state rejected
   till payout status --live -o csv`,
-		Args: cmdutil.OptionalArg("RUN"),
+		Args:              cmdutil.OptionalArg("RUN"),
+		ValidArgsFunction: cmdutil.FirstArg(a.CompleteRuns()),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, out, err := cmdutil.Begin(a, cmd, rowView(flags.live))
 			if err != nil {
@@ -56,6 +57,7 @@ listed has no status, and is named on standard error.`,
 	f.BoolVar(&flags.all, "all", false, "show every order on a terminal too")
 	f.StringSliceVar(&flags.states, "state", nil,
 		"only orders in these states: planned, sending, accepted, rejected, unknown, conflict")
+	cmdutil.Offer(cmd, "state", cmdutil.CompleteStates)
 	cmdutil.Exclude(cmd, "all", "state")
 	cmdutil.WithView(a, cmdutil.List, rowView(true), cmd)
 	return a.Prints(cmd, cmdutil.PrintedAs[views.OrderLine](cmdutil.List))

@@ -117,7 +117,7 @@ what include_fiat means either, so it is sent as given.`,
 	f.StringVar(&currency, "currency", "", "only this currency")
 	f.StringVar(&fiat, "include-fiat", "", "value of include_fiat, true when none is given; goes with --currency")
 	f.Lookup("include-fiat").NoOptDefVal = "true"
-	a.CompleteCurrencies(cmd, "currency")
+	cmdutil.Offer(cmd, "currency", a.CompleteCurrencies)
 	a.Prints(cmd, cmdutil.PrintedAs[json.RawMessage](cmdutil.One))
 	a.Prints(cmd, cmdutil.PrintedAs[labelledBalanceLine](cmdutil.List))
 	return cmdutil.WithView(a, cmdutil.Apart, balanceView, cmd)

@@ -214,7 +214,7 @@ till reseller report, which also takes a period.`,
 	}
 	cmd.Flags().StringVar(&currency, "currency", "", "only this currency")
 	cmd.Flags().StringVar(&by, "by", "", `"invoice" has a row for each invoice`)
-	a.CompleteCurrencies(cmd, "currency")
+	cmdutil.Offer(cmd, "currency", a.CompleteCurrencies)
 	a.Prints(cmd, cmdutil.PrintedAs[api.RebateList](cmdutil.One))
 	a.Prints(cmd, cmdutil.PrintedAs[api.RebateMap](cmdutil.One))
 	a.Prints(cmd, cmdutil.PrintedAs[labelledRebatesLine](cmdutil.List))

@@ -86,11 +86,10 @@ today. A period that is not over is marked "so far". See: till help report.`,
 		return cmdutil.CompleteList(groupNames(), typed), cobra.ShellCompDirectiveNoFileComp
 	})
 	for _, flag := range []string{"from", "to"} {
-		cmdutil.Offer(cmd, flag, cobra.FixedCompletions(period.Words(), cobra.ShellCompDirectiveNoFileComp))
+		cmdutil.OfferWords(cmd, flag, period.Words()...)
 	}
-	a.CompleteCurrencies(cmd, "currency")
-	cmdutil.OfferFiles(cmd, "html")
-	cmdutil.OfferFiles(cmd, "svg")
+	cmdutil.Offer(cmd, "currency", a.CompleteCurrencies)
+	cmdutil.OfferFiles(cmd, "html", "svg")
 	cmdutil.WithView(a, cmdutil.Apart, func(m money.Registry) render.View[report.Row] {
 		return reportView([]report.Group{report.ByReseller, report.ByMonth}, true)
 	}, cmd)

@@ -77,6 +77,7 @@ Nothing checks who posts and what. See: till help callbacks.`,
 	f.DurationVar(&flags.timeout, "timeout", 0, "end after this time, with 42 when fewer than --count came")
 	f.IntVar(&flags.respond, "respond", http.StatusOK, "HTTP status of the answers")
 	f.StringVar(&flags.ready, "ready-file", "", `file written when the listener is ready, as {"url":"..."}`)
+	cmdutil.OfferFiles(cmd, "ready-file")
 	return a.Prints(cmd, cmdutil.PrintedAs[json.RawMessage](cmdutil.One))
 }
 

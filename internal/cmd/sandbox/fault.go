@@ -82,7 +82,7 @@ many calls.`,
 	f.StringArrayVar(&flags.match, "match", nil, "only calls with this; may be given again")
 	f.Int64Var(&flags.Seed, "seed", 0, "of the choice by --rate (default: the id)")
 	cmdutil.Require(cmd, "do")
-	cmdutil.Offer(cmd, "do", cobra.FixedCompletions(faultKinds, cobra.ShellCompDirectiveNoFileComp))
+	cmdutil.OfferWords(cmd, "do", faultKinds...)
 	offerOperations(cmd)
 	return cmd
 }
@@ -154,9 +154,7 @@ func parseMatch(texts []string) (map[string]string, error) {
 }
 
 func offerOperations(cmd *cobra.Command) {
-	cmdutil.OfferOwn(cmd, "on", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		return sandbox.Operations(), cobra.ShellCompDirectiveNoFileComp
-	})
+	cmdutil.OfferOwn(cmd, "on", cobra.FixedCompletions(sandbox.Operations(), cobra.ShellCompDirectiveNoFileComp))
 }
 
 func faultListCommand(a *cmdutil.App) *cobra.Command {

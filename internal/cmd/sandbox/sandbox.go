@@ -73,16 +73,10 @@ func addServerFlags(cmd *cobra.Command, flags *serverFlags) {
 	f.StringVar(&flags.readyFile, "ready-file", "", `file written when it is ready, as JSON`)
 	f.StringVar(&flags.env, "env-file", "", "the same, with lines for a shell")
 	f.StringVar(&flags.publicURL, "public-url", "", "address of a proxy that strips its own path")
-	cmdutil.OfferFiles(cmd, "state")
-	for flag, complete := range map[string]cobra.CompletionFunc{
-		"seed":   seedNames,
-		"listen": cobra.NoFileCompletions, "public-url": cobra.NoFileCompletions,
-		"clock": cobra.NoFileCompletions,
-		"ids":   cobra.FixedCompletions([]string{randomIDs, seededIDs}, cobra.ShellCompDirectiveNoFileComp),
-		"set":   completeSettings,
-	} {
-		cmdutil.Offer(cmd, flag, complete)
-	}
+	cmdutil.OfferFiles(cmd, "state", "ready-file", "env-file")
+	cmdutil.Offer(cmd, "seed", seedNames)
+	cmdutil.Offer(cmd, "set", completeSettings)
+	cmdutil.OfferWords(cmd, "ids", randomIDs, seededIDs)
 }
 
 type sandboxAddress struct {

@@ -33,14 +33,8 @@ till sandbox settings set changes them.`,
   till sandbox settings --all --columns name,meaning
   till sandbox settings include_fiat_is
   till sandbox settings withdrawal_flow --jq .default`,
-		Args: cmdutil.OptionalArg("SETTING"),
-		ValidArgsFunction: func(_ *cobra.Command, given []string, _ string) ([]cobra.Completion,
-			cobra.ShellCompDirective) {
-			if len(given) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			return describedSettings(""), cobra.ShellCompDirectiveNoFileComp
-		},
+		Args:              cmdutil.OptionalArg("SETTING"),
+		ValidArgsFunction: cmdutil.FirstArg(cobra.FixedCompletions(describedSettings(""), cobra.ShellCompDirectiveNoFileComp)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := a.Start(cmd)
 			if err != nil {

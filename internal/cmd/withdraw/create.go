@@ -64,7 +64,7 @@ run the command that the message names. See: till help payouts.`,
 	cmdutil.Require(cmd, "currency", "address")
 	cmdutil.RequireOne(cmd, "amount", "amount-minor")
 	cmdutil.Exclude(cmd, "amount", "amount-minor")
-	a.CompleteCurrencies(cmd, "currency")
+	cmdutil.Offer(cmd, "currency", a.CompleteCurrencies)
 	return cmd
 }
 

@@ -46,6 +46,7 @@ id up in the journal.`,
 		return out.One(w)
 	})
 	cmd.Flags().StringVar(&orderID, "order-id", "", "the withdrawal that the journal has under this order id")
+	cmdutil.Offer(cmd, "order-id", a.CompleteOrders(payout.StateAccepted))
 	return cmd
 }
 
@@ -180,6 +181,7 @@ wait at once.`,
 		return out.One(w)
 	})
 	cmd.Flags().StringVar(&orderID, "order-id", "", "the withdrawal that the journal has under this order id")
+	cmdutil.Offer(cmd, "order-id", a.CompleteOrders(payout.StateAccepted))
 	cmdutil.AddWaitFlags(cmd, &flags)
 	cmdutil.AddFinishFlags(cmd)
 	cmdutil.Require(cmd, "status")
@@ -200,7 +202,8 @@ row, and a withdrawal can arrive late. If you know more than the list, use till
 withdraw resolve.`,
 		Example: `  till withdraw reconcile 5001
   till withdraw reconcile`,
-		Args: cmdutil.OptionalArg("ORDER"),
+		Args:              cmdutil.OptionalArg("ORDER"),
+		ValidArgsFunction: cmdutil.FirstArg(a.CompleteUndecided()),
 	}, func(s *cmdutil.Session, out cmdutil.Output[payout.Result], args []string) error {
 		if err := cmdutil.CheckOrderIDs(args); err != nil {
 			return err
