@@ -303,13 +303,13 @@ type pathLine struct {
 }
 
 // PathView returns the view of a path, and about says of what.
-func PathView(about string) render.View[string] {
-	return render.View[string]{
-		ID:   func(path string) string { return path },
-		JSON: render.Encoded(func(path string) pathLine { return pathLine{path} }),
-		Columns: []render.Column[string]{
-			{Name: "path", About: about, Cell: func(path string) render.Cell { return render.Own(path) }},
-		},
+func PathView(about string) func(money.Registry) render.View[string] {
+	return func(money.Registry) render.View[string] {
+		return render.View[string]{
+			ID:      func(path string) string { return path },
+			JSON:    render.Encoded(func(path string) pathLine { return pathLine{path} }),
+			Columns: []render.Column[string]{{Name: "path", About: about, Cell: render.Own}},
+		}
 	}
 }
 

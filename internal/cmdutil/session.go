@@ -92,6 +92,17 @@ func (a *App) Start(cmd *cobra.Command) (*Session, error) {
 	return s, nil
 }
 
+// WithSession returns the run function of a command that begins with a session.
+func (a *App) WithSession(run func(*Session, []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		s, err := a.Start(cmd)
+		if err != nil {
+			return err
+		}
+		return run(s, args)
+	}
+}
+
 // Client connects to the service and starts the spinner, because a call follows.
 func (s *Session) Client() (*api.Client, error) {
 	Declared(s.Cmd, Calls)

@@ -47,13 +47,9 @@ command shows the request that it would make.`,
   echo '{"currencies":[],"tags":[]}' | till api POST \
     '/api/merchant_withdrawal/list?page=1&page_size=10' --input -`,
 		Args: cmdutil.Args("METHOD", "PATH"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := a.Start(cmd)
-			if err != nil {
-				return err
-			}
+		RunE: a.WithSession(func(s *cmdutil.Session, args []string) error {
 			return send(s, strings.ToUpper(args[0]), args[1], input)
-		},
+		}),
 	}
 	cmd.Flags().StringVar(&input, "input", "", "file that holds the JSON body; - is standard input")
 	cmdutil.OfferFiles(cmd, "input")

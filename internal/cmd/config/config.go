@@ -39,14 +39,15 @@ func settingView(money.Registry) render.View[config.Row] {
 }
 
 func pathCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.WithView(a, cmdutil.One, pathView, &cobra.Command{
+	view := cmdutil.PathView("path of the configuration file")
+	return cmdutil.WithView(a, cmdutil.One, view, &cobra.Command{
 		Use:   "path",
 		Short: "Print where the configuration file is, or would be",
 		Long:  `Print the path of the configuration file. The file need not exist or be valid.`,
 		Example: `  till config path
   ls -l "$(till config path)"`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, out, err := cmdutil.BeginAlone(a, cmd, pathView)
+			s, out, err := cmdutil.BeginAlone(a, cmd, view)
 			if err != nil {
 				return err
 			}
@@ -60,8 +61,4 @@ func pathCommand(a *cmdutil.App) *cobra.Command {
 			return out.One(path)
 		},
 	})
-}
-
-func pathView(money.Registry) render.View[string] {
-	return cmdutil.PathView("path of the configuration file")
 }

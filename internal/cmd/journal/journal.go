@@ -7,7 +7,6 @@ import (
 
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
-	"example.com/till/internal/money"
 	"example.com/till/internal/place"
 	"example.com/till/internal/render"
 	"example.com/till/internal/views"
@@ -29,13 +28,7 @@ the profile at its address, or the sandbox in use.`
 
 // noted completes a command that prints nothing but notes.
 func noted(a *cmdutil.App, cmd *cobra.Command, run func(*cmdutil.Session, []string) error) *cobra.Command {
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		s, err := a.Start(cmd)
-		if err != nil {
-			return err
-		}
-		return run(s, args)
-	}
+	cmd.RunE = a.WithSession(run)
 	return cmd
 }
 
@@ -46,7 +39,7 @@ func reasonFlag(cmd *cobra.Command, reason *string, usage string) *cobra.Command
 }
 
 func pathCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.NewCommand(a, cmdutil.One, pathView, &cobra.Command{
+	return cmdutil.NewCommand(a, cmdutil.One, cmdutil.PathView("file or address of the journal"), &cobra.Command{
 		Use:     "path",
 		Short:   "Print where the journal is kept",
 		Example: `  till journal path`,
@@ -61,10 +54,6 @@ func pathCommand(a *cmdutil.App) *cobra.Command {
 		}
 		return out.One(path)
 	})
-}
-
-func pathView(money.Registry) render.View[string] {
-	return cmdutil.PathView("file or address of the journal")
 }
 
 func exportCommand(a *cmdutil.App) *cobra.Command {

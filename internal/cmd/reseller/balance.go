@@ -95,23 +95,19 @@ what include_fiat means either, so it is sent as given.`,
   till reseller balance "North shop" --currency Btc --include-fiat`,
 		Args:              cmdutil.OptionalArg("ID"),
 		ValidArgsFunction: completeResellers(a),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := a.Start(cmd)
-			if err != nil {
-				return err
-			}
+		RunE: a.WithSession(func(s *cmdutil.Session, args []string) error {
 			code, err := currencyCode(s, currency)
 			if err != nil {
 				return err
 			}
-			if code == "" && cmd.Flags().Changed("include-fiat") {
+			if code == "" && s.Cmd.Flags().Changed("include-fiat") {
 				return cmdutil.UsageError("--include-fiat goes with --currency", "add --currency CODE, or leave it out")
 			}
 			return figures[balanceRow]{view: balanceView,
 				read: func(ctx context.Context, client *api.Client, r namedReseller) (answer[balanceRow], error) {
 					return readBalance(ctx, client, s.Money, r, code, fiat)
 				}}.run(s, args)
-		},
+		}),
 	}
 	f := cmd.Flags()
 	f.StringVar(&currency, "currency", "", "only this currency")

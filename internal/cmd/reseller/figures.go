@@ -194,11 +194,7 @@ till reseller report, which also takes a period.`,
   till reseller rebate --by invoice -o csv >rebates.csv`,
 		Args:              cmdutil.OptionalArg("ID"),
 		ValidArgsFunction: completeResellers(a),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := a.Start(cmd)
-			if err != nil {
-				return err
-			}
+		RunE: a.WithSession(func(s *cmdutil.Session, args []string) error {
 			if by != "" {
 				return rebatesBy(s, by, currency, args)
 			}
@@ -210,7 +206,7 @@ till reseller report, which also takes a period.`,
 				read: func(ctx context.Context, client *api.Client, r namedReseller) (answer[rebateRow], error) {
 					return readRebates(ctx, client, r, code)
 				}}.run(s, args)
-		},
+		}),
 	}
 	cmd.Flags().StringVar(&currency, "currency", "", "only this currency")
 	cmd.Flags().StringVar(&by, "by", "", `"invoice" has a row for each invoice`)

@@ -54,17 +54,13 @@ today. A period that is not over is marked "so far". See: till help report.`,
   till reseller report --fail-below "2.50 USD" -q`,
 		Args:              resellerArgs,
 		ValidArgsFunction: completeResellers(a),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := a.Start(cmd)
-			if err != nil {
-				return err
-			}
+		RunE: a.WithSession(func(s *cmdutil.Session, args []string) error {
 			p, err := planReport(s, flags)
 			if err != nil {
 				return err
 			}
 			return p.run(args)
-		},
+		}),
 	}
 	f := cmd.Flags()
 	f.StringVar(&flags.from, "from", "", "start of the period")

@@ -21,11 +21,7 @@ func statsCommand(a *cmdutil.App) *cobra.Command {
   till reseller stats "North shop" -o json`,
 		Args:              cmdutil.OptionalArg("ID"),
 		ValidArgsFunction: completeResellers(a),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := a.Start(cmd)
-			if err != nil {
-				return err
-			}
+		RunE: a.WithSession(func(s *cmdutil.Session, args []string) error {
 			return figures[statsRow]{view: statsView,
 				read: func(ctx context.Context, client *api.Client, r namedReseller) (answer[statsRow], error) {
 					stats, err := client.Resellers.Stats(ctx, r.id)
@@ -33,7 +29,7 @@ func statsCommand(a *cmdutil.App) *cobra.Command {
 				},
 				more: func(rows []statsRow) error { return printCounts(s, rows, len(args) == 0) },
 			}.run(s, args)
-		},
+		}),
 	})
 	return a.Prints(cmd, cmdutil.PrintedAs[api.ResellerStats](cmdutil.OneOrList))
 }

@@ -60,13 +60,9 @@ Nothing checks who posts and what. See: till help callbacks.`,
 		Example: `  till callback listen --listen 127.0.0.1:8787 --exec 'cat >> callbacks.jsonl'
   till callback listen --listen 0.0.0.0:8787 --secret-path
   till callback listen --count 1 --timeout 30s --ready-file callback.json`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := a.Start(cmd)
-			if err != nil {
-				return err
-			}
-			return listenForCallbacks(s, cmd, flags)
-		},
+		RunE: a.WithSession(func(s *cmdutil.Session, _ []string) error {
+			return listenForCallbacks(s, flags)
+		}),
 	}
 	f := cmd.Flags()
 	f.StringVar(&flags.listen, "listen", "127.0.0.1:0", "address to listen on; port 0 is any that is free")
@@ -99,8 +95,8 @@ func (f callbackFlags) check(cmd *cobra.Command) error {
 	return nil
 }
 
-func listenForCallbacks(s *cmdutil.Session, cmd *cobra.Command, flags callbackFlags) error {
-	if err := flags.check(cmd); err != nil {
+func listenForCallbacks(s *cmdutil.Session, flags callbackFlags) error {
+	if err := flags.check(s.Cmd); err != nil {
 		return err
 	}
 	options, err := s.LineOptions()
@@ -108,7 +104,7 @@ func listenForCallbacks(s *cmdutil.Session, cmd *cobra.Command, flags callbackFl
 		return err
 	}
 	ready := jsonReadyFile("ready-file", flags.ready, "url")
-	if err := ready.prepare(cmd.Flags()); err != nil {
+	if err := ready.prepare(s.Cmd.Flags()); err != nil {
 		return err
 	}
 	listener, err := listenOn(flags.listen)

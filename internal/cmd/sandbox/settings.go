@@ -35,11 +35,7 @@ till sandbox settings set changes them.`,
   till sandbox settings withdrawal_flow --jq .default`,
 		Args:              cmdutil.OptionalArg("SETTING"),
 		ValidArgsFunction: cmdutil.FirstArg(cobra.FixedCompletions(describedSettings(""), cobra.ShellCompDirectiveNoFileComp)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := a.Start(cmd)
-			if err != nil {
-				return err
-			}
+		RunE: a.WithSession(func(s *cmdutil.Session, args []string) error {
 			out, err := cmdutil.NewOutput(s, sandboxSettingView(s.Money))
 			if err != nil {
 				return err
@@ -57,7 +53,7 @@ till sandbox settings set changes them.`,
 				return unknownSetting("", args[0])
 			}
 			return out.One(all[i])
-		},
+		}),
 	})
 	cmd.Flags().BoolVar(&every, "all", false, "list those that are seldom changed too")
 	cmd.AddCommand(settingsSetCommand(a))
