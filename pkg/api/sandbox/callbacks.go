@@ -48,7 +48,7 @@ func (s *Server) announce(st *store.State, w *store.Withdrawal) (*store.Delivery
 	var body bytes.Buffer
 	enc := json.NewEncoder(&body)
 	enc.SetEscapeHTML(false)
-	enc.Encode(view) // without an error, because a view is plain data
+	_ = enc.Encode(view) // a view is plain data
 	d := &store.Delivery{ID: s.store.IDs().UUID("delivery"), Withdrawal: w.ID, Status: w.Current(), URL: w.Callback,
 		Body: body.String(), State: store.Pending}
 	return d, fault.ApplyToDelivery(st.Faults, d, w.Statuses[len(w.Statuses)-1].At)

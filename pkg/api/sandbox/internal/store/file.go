@@ -97,7 +97,7 @@ func (f *file) prepare() error {
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback() // without effect after a commit
+	defer func() { _ = tx.Rollback() }() // without effect after a commit
 	var owner, layout, tables int64
 	err = tx.QueryRow("SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema) FROM pragma_application_id, pragma_user_version").
 		Scan(&owner, &layout, &tables)
@@ -156,7 +156,7 @@ func (f *file) commit(apply func(Change), decide func() []Change) (last int64, e
 	if err != nil {
 		return 0, err
 	}
-	defer tx.Rollback() // without effect after a commit
+	defer func() { _ = tx.Rollback() }() // without effect after a commit
 	if err := f.catchUp(tx.Query, apply); err != nil {
 		return 0, err
 	}
