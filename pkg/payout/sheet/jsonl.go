@@ -54,7 +54,7 @@ func (row *Row) object(dec *jsontext.Decoder, text string) {
 		return
 	}
 	dec.Reset(strings.NewReader(text), jsontext.AllowDuplicateNames(true))
-	dec.ReadToken() // nothing fails: the whole was read before
+	_, _ = dec.ReadToken() // nothing fails: the whole was read before
 	var given [Columns]bool
 	for dec.PeekKind() != '}' {
 		token, _ := dec.ReadToken()
