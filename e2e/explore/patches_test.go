@@ -319,9 +319,9 @@ var patches = []overlay.Patch{
 	return a.look(ctx)
 `},
 	{File: "pkg/payout/apply_check.go", Old: `
-		if batch[other.Run] && other.Run != plan.Name() {
+		if batch[other.Run] && other.Run != a.plan.Name() {
 `, New: `
-		if batch[other.Run] && other.Run != plan.Name() && !mutant("batch-together") {
+		if batch[other.Run] && other.Run != a.plan.Name() && !mutant("batch-together") {
 `},
 	{File: "internal/journal/claim.go", Old: `
 	if err := t.isNewest(a.id, c.Run, c.Batch); err != nil {

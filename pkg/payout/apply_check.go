@@ -58,8 +58,7 @@ func (a *Applier) endApplying(ctx context.Context) {
 }
 
 // checkBatch finds the plan's run, and refuses the plan if its batch has gone on without it, or if it has
-// expired. It also refuses the plan while another plan of its batch is being applied: a row that differs between
-// the two would be paid under both.
+// expired.
 func (a *Applier) checkBatch(ctx context.Context) error {
 	s, plan := a.sender, a.plan
 	runs, err := s.ledger.Runs(ctx)
@@ -97,12 +96,21 @@ func (a *Applier) checkBatch(ctx context.Context) error {
 				plan.Expires.UTC().Format(time.RFC3339)).hint("make a new plan, and look at it again")
 		}
 	}
-	if err != nil || len(batch) == 0 {
+	if err != nil {
 		return err
 	}
-	appliers, err := s.ledger.Journal().Appliers(ctx)
+	return a.checkBatchIdle(ctx, batch)
+}
+
+// checkBatchIdle refuses the plan while another one of the runs of its batch is being applied: a row that differs
+// between the two would be paid under both.
+func (a *Applier) checkBatchIdle(ctx context.Context, batch map[string]bool) error {
+	if len(batch) == 0 {
+		return nil
+	}
+	appliers, err := a.sender.ledger.Journal().Appliers(ctx)
 	for _, other := range appliers {
-		if batch[other.Run] && other.Run != plan.Name() {
+		if batch[other.Run] && other.Run != a.plan.Name() {
 			return &journal.Error{Kind: journal.Busy, Run: other.Run, User: other.User, Host: other.Host}
 		}
 	}

@@ -215,21 +215,27 @@ func (s *sending) pass(queue chan<- dueRow, from int, handed map[string]bool) (n
 			if !s.sendable(r.order) || handed[r.ExternalOrderID] && !s.comesBack(r.order) {
 				continue
 			}
-			if handed != nil {
-				handed[r.ExternalOrderID] = true
-			}
 			n++
-			if !s.tried { // until one row was accepted and read back, none is given to a worker
-				s.send(r, nil)
-				continue
-			}
-			select {
-			case queue <- r:
-			case <-s.ctx.Done():
-			}
+			s.hand(queue, r, handed)
 		}
 	}
 	return n, states[StateSending] > 0 && handed != nil
+}
+
+// hand gives a row to a worker and notes it in handed. Until one row was accepted and read back, it sends the row
+// itself.
+func (s *sending) hand(queue chan<- dueRow, r dueRow, handed map[string]bool) {
+	if handed != nil {
+		handed[r.ExternalOrderID] = true
+	}
+	if !s.tried {
+		s.send(r, nil)
+		return
+	}
+	select {
+	case queue <- r:
+	case <-s.ctx.Done():
+	}
 }
 
 // becameUnknown returns the error for an order that another process was sending.

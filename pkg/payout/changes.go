@@ -95,23 +95,9 @@ func (m *maker) changed(but string) iter.Seq2[Change, error] {
 				left = append(left, unfound{row: uint32(i)})
 			}
 		}
-		all, read := len(left), 0
-		for n, run := range runs {
-			if len(left) == 0 || n == maxRuns || read > maxRunRows {
-				break
-			}
-			before, err := payeesOf(m.ctx, m.ledger, run)
-			if err != nil {
-				yield(Change{}, err)
-				return
-			}
-			read += len(before.rows)
-			more := false
-			if left, more = m.sinceRun(&before, left, yield); !more {
-				return
-			}
-		}
-		if len(left) == all && !related { // the file is about other people
+		all := len(left)
+		left, more := m.sinceRuns(runs, left, yield)
+		if !more || len(left) == all && !related { // the file is about other people
 			return
 		}
 		for _, u := range left {
@@ -120,6 +106,30 @@ func (m *maker) changed(but string) iter.Seq2[Change, error] {
 			}
 		}
 	}
+}
+
+// sinceRuns yields how rows differ from the newest runs. It returns those whose payees none of them has, and whether
+// more changes are wanted.
+func (m *maker) sinceRuns(
+	runs []journal.Run, rows []unfound, yield func(Change, error) bool,
+) (left []unfound, more bool) {
+	left, more = rows, true
+	read := 0
+	for n, run := range runs {
+		if len(left) == 0 || n == maxRuns || read > maxRunRows {
+			break
+		}
+		before, err := payeesOf(m.ctx, m.ledger, run)
+		if err != nil {
+			yield(Change{}, err)
+			return nil, false
+		}
+		read += len(before.rows)
+		if left, more = m.sinceRun(&before, left, yield); !more {
+			break
+		}
+	}
+	return left, more
 }
 
 // sinceRun yields how rows differ from a run. It returns those whose payees the run does not have, and whether more

@@ -130,9 +130,7 @@ func (r *reading) readPages(ctx context.Context, s *Sender, size int) error {
 		if err != nil {
 			return r.failedPage(err)
 		}
-		r.pages, r.promised = r.pages+1, max(r.promised, page.PageCount)
-		r.grows = r.grows || page.Total > r.total && len(r.ids) > 0
-		r.total = max(r.total, page.Total)
+		r.count(page)
 		if stale++; r.take(page, number) > 0 {
 			stale = 0
 		}
@@ -141,12 +139,8 @@ func (r *reading) readPages(ctx context.Context, s *Sender, size int) error {
 			break
 		}
 		longest = max(longest, rows)
-		if counted := max(r.total, r.promised*int64(longest)); r.pages > manyPages && int64(len(r.ids)) > 2*counted {
-			return lasting("the service counts %d withdrawals, and its list has not ended after %d", counted, len(r.ids))
-		}
-		if r.pages >= cmp.Or(s.mostPages, mostPages) {
-			return failed(ReadFailed, "the service's list has not ended after %d pages with %d withdrawals", r.pages, len(r.ids)).
-				hint("read less of it with --lookup-since, or ask the service's provider why it does not end")
+		if err := r.endless(longest, cmp.Or(s.mostPages, mostPages)); err != nil {
+			return err
 		}
 		if stale == 2 && r.grows && r.missing() > 0 && !again { // withdrawals were made meanwhile
 			number, stale, again = first-1, 0, true
@@ -166,6 +160,26 @@ func (r *reading) failedPage(err error) error {
 			len(r.ids), r.total, err)}
 	}
 	return r.lacks() // there is no such page
+}
+
+// count counts a page, and takes what the service counts.
+func (r *reading) count(page api.WithdrawalPage) {
+	r.pages, r.promised = r.pages+1, max(r.promised, page.PageCount)
+	r.grows = r.grows || page.Total > r.total && len(r.ids) > 0
+	r.total = max(r.total, page.Total)
+}
+
+// endless returns how a reading ends that has come to no end; nil: it goes on. longest is how many records a page
+// has, at the most.
+func (r *reading) endless(longest int, most int64) error {
+	if counted := max(r.total, r.promised*int64(longest)); r.pages > manyPages && int64(len(r.ids)) > 2*counted {
+		return lasting("the service counts %d withdrawals, and its list has not ended after %d", counted, len(r.ids))
+	}
+	if r.pages >= most {
+		return failed(ReadFailed, "the service's list has not ended after %d pages with %d withdrawals", r.pages, len(r.ids)).
+			hint("read less of it with --lookup-since, or ask the service's provider why it does not end")
+	}
+	return nil
 }
 
 // manyPages is how many pages are read, at the least, of a list that does not end. mostPages is how many are
@@ -257,21 +271,10 @@ func (s *Sender) readUntil(
 				return err
 			}
 		}
-		for o, err := range s.ledger.Unshown(ctx) { // some may have been sent since the last reading
-			if err != nil {
-				return err
-			}
-			unshown[o.OrderID] = true
-		}
-		status, err := s.ledger.Status(ctx)
+		r, err := s.beginWatched(ctx, begin, unshown, shown)
 		if err != nil {
 			return err
 		}
-		r, err := begin(status)
-		if err != nil {
-			return err
-		}
-		r.status, r.unshown, r.shown = status, unshown, shown
 		err = r.read(ctx, s)
 		if why, _ = err.(*lack); err != nil && why == nil {
 			return err
@@ -280,6 +283,35 @@ func (s *Sender) readUntil(
 			return err
 		}
 	}
+	return givenUp(why)
+}
+
+// beginWatched begins a reading that also adds to shown which of the orders that the list has not shown yet it
+// shows. It adds those orders to unshown.
+func (s *Sender) beginWatched(
+	ctx context.Context, begin func(journal.AccountStatus) (*reading, error),
+	unshown map[string]bool, shown map[string]string,
+) (*reading, error) {
+	for o, err := range s.ledger.Unshown(ctx) { // some may have been sent since the last reading
+		if err != nil {
+			return nil, err
+		}
+		unshown[o.OrderID] = true
+	}
+	status, err := s.ledger.Status(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r, err := begin(status)
+	if err != nil {
+		return nil, err
+	}
+	r.status, r.unshown, r.shown = status, unshown, shown
+	return r, nil
+}
+
+// givenUp returns the error of a list that was read in vain. why is what its last reading lacked.
+func givenUp(why *lack) error {
 	switch {
 	case why == nil:
 		why = &lack{why: "no two of them agreed"}
