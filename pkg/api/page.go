@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"slices"
 
@@ -64,8 +63,6 @@ type WithdrawalPage struct {
 	size int // of the answer, in bytes
 }
 
-func (p WithdrawalPage) empty() bool { return len(p.Items) == 0 }
-
 // MarshalJSON writes the object of page_content, page_count and total. Unreadable records keep their places.
 func (p WithdrawalPage) MarshalJSON() ([]byte, error) {
 	content := make([]any, 0, len(p.Items)+len(p.Unreadable))
@@ -121,253 +118,92 @@ func (p *WithdrawalPage) read(dec *jsontext.Decoder, size int, readContent func(
 	return err
 }
 
-// eachWithdrawal reads all pages. fetch gets the page number as the service counts.
+// eachWithdrawal reads the list page after page until two pages in a row have no new withdrawal. It ends
+// earlier if as many withdrawals and pages as the service counts are there and the last page is not full.
+// None of these is enough on its own, because a service may count wrongly. fetch gets the page number as the
+// service counts.
 func eachWithdrawal(ctx context.Context, opts ListOptions, fetch fetchPage) iter.Seq2[Withdrawal, error] {
 	return func(yield func(Withdrawal, error) bool) {
 		ahead := newReader(ctx, fetch)
 		defer ahead.stop()
-		w := walk{opts: opts, ahead: ahead}
-		for more := true; more; {
-			var page []Withdrawal
-			var err error
-			if page, more, err = w.next(); err != nil {
-				yield(Withdrawal{}, err)
-				return
+		first, got, err := firstPage(ahead, opts.FirstPage)
+		if err != nil {
+			yield(Withdrawal{}, err)
+			return
+		}
+		seen, recent := int64(0), newRecent()
+		for pages, stale := 1, 0; ; pages++ {
+			if opts.OnPage != nil {
+				opts.OnPage(got)
 			}
-			for _, item := range page {
+			if got.size <= largeAnswer {
+				ahead.want(first+pages, int64(first)+got.PageCount-1)
+			}
+			stale++
+			for _, item := range got.Items {
+				if !recent.add(item.ID) {
+					continue
+				}
+				seen, stale = seen+1, 0
 				if !yield(item, nil) {
 					return
 				}
 			}
+			recent.endPage()
+			last := int64(pages) >= got.PageCount // so a refusal only means that there is no other page
+			if stale == 2 || last && seen > 0 && seen >= got.Total && len(got.Items) < opts.pageSize() {
+				return
+			}
+			if got, err = ahead.page(first + pages); err != nil {
+				if !last || !mayMeanNoSuchPage(err) {
+					yield(Withdrawal{}, err)
+				}
+				return
+			}
 		}
 	}
 }
 
-// walk reads the pages of a list whose first page number may be unknown.
-//
-// With an unknown base it asks for page 0. A service that counts from 0 answers with the first page. A
-// service that counts from 1 refuses the request, answers with no rows, or answers with page 1. Asking for
-// page 1 next is right in each case, because rows that were seen before are left out.
-type walk struct {
-	opts     ListOptions
-	ahead    *reader
-	started  bool
-	page     int // the page to ask for next
-	base     PageBase
-	first    int   // the number of the first page
-	total    int64 // the smallest total so far
-	most     int64 // the largest total so far
-	pages    int64 // the largest page_count so far, so that a smaller one hides nothing
-	lastPage int64 // the number of the last page, according to the page before
-	seen     int64
-	stale    int // consecutive pages, up to the last one read, without a new row
-	empty    int // the same for pages without any row
-	recent   recent
-}
-
-// next returns the new rows of the next page, and whether there may be another page.
-func (w *walk) next() (items []Withdrawal, more bool, err error) {
-	got, err := w.read()
-	if err != nil {
-		if !w.started || !mayMeanNoSuchPage(err) {
-			return nil, false, err
-		}
-		if w.pastTheEnd() {
-			return nil, false, nil
-		}
-		items, err = w.shorter(err)
-		return items, false, err
+// firstPage returns the first page and its number. If that is unknown, it asks for page 0. A service that
+// counts from 1 refuses this, answers with no rows, or answers with page 1. Asking for page 1 next is right
+// in each case, because rows that were seen before are left out.
+func firstPage(ahead *reader, base PageBase) (int, WithdrawalPage, error) {
+	if base == PageBaseOne {
+		got, err := ahead.page(1)
+		return 1, got, err
 	}
-	if !w.started {
-		w.started, w.first, w.total = true, w.page, got.Total
+	got, refusal := ahead.page(0)
+	if base == PageBaseZero || !mayMeanNoSuchPage(refusal) {
+		return 0, got, refusal
 	}
-	steady := got.Total == w.total
-	items = w.take(got)
-	w.learn(len(got.Items), len(items), got.Total, steady)
-	w.lastPage = w.last(got.PageCount)
-	w.stale, w.empty = inARow(w.stale, len(items) == 0), inARow(w.empty, got.empty())
-	if more = w.more(got); !more {
-		return items, false, nil
+	got, err := ahead.page(1)
+	if mayMeanNoSuchPage(err) { // the call itself was wrong
+		err = refusal
 	}
-	if w.stale == mostStale {
-		return nil, false,
-			&Error{Op: "list withdrawals", Outcome: Failed,
-				Err: fmt.Errorf("it says that it has %d pages, and %d in a row had nothing new on them",
-					w.pages, w.stale)}
-	}
-	w.page++
-	if w.base != PageBaseAuto && got.size <= largeAnswer {
-		w.ahead.want(w.page, w.last(w.pages))
-	}
-	return items, true, nil
-}
-
-// take passes a page to OnPage, and returns its new rows.
-func (w *walk) take(got WithdrawalPage) []Withdrawal {
-	if w.opts.OnPage != nil {
-		w.opts.OnPage(got)
-	}
-	items := w.recent.fresh(got.Items)
-	w.seen += int64(len(items))
-	w.total, w.most, w.pages = min(w.total, got.Total), max(w.most, got.Total), max(w.pages, got.PageCount)
-	return items
-}
-
-// inARow returns n+1 if the condition holds again, and otherwise 0.
-func inARow(n int, so bool) int {
-	if !so {
-		return 0
-	}
-	return n + 1
-}
-
-// mostStale is how many consecutive pages may have no new rows. There is one if the service answers a number
-// that is too small with its first page, and a few if rows shift. A service that continues like this has no
-// end.
-const mostStale = 100
-
-// read asks for the page, and finds the first page.
-func (w *walk) read() (WithdrawalPage, error) {
-	if w.started {
-		return w.ahead.page(w.page)
-	}
-	w.base = w.opts.FirstPage
-	if w.base == PageBaseOne {
-		w.page = 1
-	}
-	zero, err := w.ahead.page(w.page)
-	if w.base != PageBaseAuto || !zero.empty() || err != nil && !mayMeanNoSuchPage(err) {
-		return zero, err
-	}
-	// Page 0 was refused or is empty. Even if it said that the list is empty, the service may answer this way
-	// for a page that does not exist, and taking a list for empty can cause a double payment.
-	one, errOne := w.ahead.page(1)
-	if errOne == nil && err == nil && zero.Total == 0 && !one.empty() {
-		// The list may also have been empty until a moment ago.
-		if zero, err = w.ahead.page(0); err != nil || !zero.empty() {
-			return zero, err
-		}
-	}
-	switch {
-	case errOne == nil:
-		w.page, w.base = 1, PageBaseOne
-		return one, nil
-	case !mayMeanNoSuchPage(errOne):
-		// This proves nothing: it is still unknown whether page 0 was refused because of its number.
-	case err != nil:
-		return zero, err // the call itself was wrong, and this is the service's error
-	case zero.Total == 0:
-		return zero, nil
-	}
-	return one, errOne
-}
-
-// learn finds the base from pages 0 and 1. Rows made in between can make one base look like the other. Then
-// the base stays unknown, which costs one more page at the end but misses none.
-func (w *walk) learn(all, fresh int, total int64, steady bool) {
-	switch {
-	// If more rows were seen than the total, the total is wrong.
-	case w.base != PageBaseAuto || w.page != 1 || !steady || w.seen > total:
-	case fresh == 0:
-		w.base = PageBaseOne
-	case fresh == all:
-		w.base = PageBaseZero
-	}
-}
-
-// more reports whether to ask for the page after this one. Unless the base is known to be zero, the last page
-// has the number page_count. If page_count and total contradict each other, the larger one counts, until the
-// pages show that it is wrong: one empty page or two pages without new rows beyond page_count, or two empty
-// pages after total withdrawals were read. A total smaller than the number of rows read says nothing, and the
-// list ends where its pages end.
-func (w *walk) more(got WithdrawalPage) bool {
-	if w.base == PageBaseAuto && w.page == 0 && w.seen == got.Total && got.PageCount <= 1 {
-		return false // the page has everything, whatever its number is
-	}
-	promised, missing := int64(w.page) < w.last(w.pages), w.seen != w.most
-	switch {
-	case promised && missing:
-		return true
-	case promised:
-		return w.empty < 2
-	}
-	return missing && w.empty == 0 && w.stale < 2
-}
-
-// last returns the number of the last page for a page count, as far as the base is known.
-func (w *walk) last(pages int64) int64 {
-	if w.base == PageBaseZero {
-		return pages - 1
-	}
-	return pages
-}
-
-// pastTheEnd reports whether the refusal of a page only means that the page before was the last: the service
-// may count from 0, or only total implied this page. If withdrawals are still missing, or the service has
-// said that this page exists, the refusal means more.
-func (w *walk) pastTheEnd() bool {
-	there := w.lastPage
-	if w.base == PageBaseAuto {
-		there--
-	}
-	return int64(w.page) > there && w.seen >= w.total || int64(w.page) == w.last(w.pages)+1
-}
-
-// shorter finds out whether a page was refused because the list has become shorter. If so, the list has
-// ended, and shorter returns the new rows of the first page. Otherwise it returns the refusal as the error.
-func (w *walk) shorter(refusal error) ([]Withdrawal, error) {
-	again, err := w.ahead.page(w.first)
-	if err != nil {
-		return nil, refusal
-	}
-	there := w.last(again.PageCount)
-	if w.base == PageBaseAuto {
-		there--
-	}
-	if int64(w.page) <= there || again.PageCount >= w.pages && again.Total > w.seen {
-		return nil, refusal
-	}
-	return w.take(again), nil
+	return 1, got, err
 }
 
 // recent remembers the ids of the previous pages. Withdrawals made while a list is read push others onto the
-// next page, where they are not yielded again. It remembers two pages or recentIDs, whichever is more. So a
-// long list takes no more memory than a short one.
-type recent struct {
-	pages [][]string
-	ids   map[string]int // how many of pages an id is on
-}
+// next page, where they are not yielded again. It remembers at least the previous page and recentIDs, and not
+// many more. So a long list takes no more memory than a short one.
+type recent struct{ before, now map[string]bool }
 
 const recentIDs = 1000
 
-// fresh leaves out rows that were seen before, and rows that are on this page twice.
-func (r *recent) fresh(items []Withdrawal) []Withdrawal {
-	if r.ids == nil {
-		r.ids = make(map[string]int, len(items))
+func newRecent() *recent { return &recent{map[string]bool{}, map[string]bool{}} }
+
+// add remembers an id, and reports whether it is new.
+func (r *recent) add(id string) bool {
+	isNew := !r.now[id] && !r.before[id]
+	r.now[id] = true
+	return isNew
+}
+
+func (r *recent) endPage() {
+	if len(r.now) >= recentIDs {
+		r.before, r.now = r.now, r.before
+		clear(r.now)
 	}
-	page := make([]string, len(items))
-	fresh, shared := items, true // shared with OnPage, which may keep the page
-	for n, item := range items {
-		page[n] = item.ID
-		r.ids[item.ID]++
-		isNew := r.ids[item.ID] == 1
-		switch {
-		case shared && !isNew:
-			fresh, shared = append(make([]Withdrawal, 0, len(items)), items[:n]...), false
-		case !shared && isNew:
-			fresh = append(fresh, item)
-		}
-	}
-	r.pages = append(r.pages, page)
-	for len(r.pages) > 2 && len(r.ids)-len(r.pages[0]) >= recentIDs {
-		for _, id := range r.pages[0] {
-			if r.ids[id]--; r.ids[id] == 0 {
-				delete(r.ids, id)
-			}
-		}
-		r.pages = r.pages[1:]
-	}
-	return fresh
 }
 
 // mayMeanNoSuchPage reports whether a refusal may be about the page's number. A 500 might be, but it may also
