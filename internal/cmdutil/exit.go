@@ -11,6 +11,7 @@ import (
 	"example.com/till/internal/config"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
+	"example.com/till/internal/usage"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/api/sandbox"
 	"example.com/till/pkg/payout"
@@ -175,20 +176,16 @@ type Report struct {
 func Explain(err error) Report {
 	r := Report{Code: ExitInternal, Message: err.Error(), About: aboutError(err)}
 	var (
-		own       *Error
-		call      *api.Error
-		invalid   *api.InvalidError
-		set       *config.Error
-		state     *sandbox.StateError
-		sending   *payout.Error
-		amount    *money.Error
-		limit     *money.LimitError
-		output    *render.WriteError
-		rendering *render.UsageError
+		own     *Error
+		call    *api.Error
+		invalid *api.InvalidError
+		set     *config.Error
+		state   *sandbox.StateError
+		sending *payout.Error
+		typed   *usage.Error
+		limit   *money.LimitError
+		output  *render.WriteError
 	)
-	if advised := (interface{ Hint() string })(nil); errors.As(err, &advised) {
-		r.Hint = payout.NewHint(advised.Hint())
-	}
 	switch {
 	case errors.As(err, &own):
 		r.Code, r.Rule, r.Hint = own.Code, own.Rule, own.Hint
@@ -201,8 +198,8 @@ func Explain(err error) Report {
 	case errors.As(err, &sending) && (len(sending.Hint.Text) > 0 || !errors.As(err, &call)):
 		r.Code, r.Rule, r.Hint, r.Details = codeOf(sending.Kind), sending.Rule, sending.Hint, sending.Details
 		errors.As(err, &r.Call)
-	case errors.As(err, &output) && errors.As(err, &rendering): // --template failed on the result
-		r.Code, r.Message, r.Hint = ExitUsage, rendering.Error(), payout.NewHint("look at the whole answer with -o json")
+	case errors.As(err, &output) && errors.As(err, &typed): // --template failed on the result
+		r.Code, r.Message, r.Hint = ExitUsage, typed.Msg, payout.NewHint("look at the whole answer with -o json")
 	case errors.As(err, &output):
 		r.Code, r.Hint = ExitOutput, payout.NewHint(outputHint(output))
 		if errors.As(err, &call) { // a dry run failed to print; there was no call
@@ -213,14 +210,14 @@ func Explain(err error) Report {
 		if r.Code, r.Hint = explainCall(call); r.Code == ExitInterrupted {
 			r.Message = "interrupted"
 		}
-	case errors.As(err, &amount):
-		r.Code, r.Hint = ExitUsage, payout.NewHint(amount.Advice, amount.Command...)
-	case errors.As(err, new(*config.UsageError)), errors.As(err, &rendering), errors.Is(err, api.ErrUseCreate):
+	case errors.As(err, &typed):
+		r.Code, r.Hint = ExitUsage, payout.NewHint(typed.Advice, typed.Command...)
+	case errors.Is(err, api.ErrUseCreate):
 		r.Code = ExitUsage
 	case errors.As(err, &limit):
 		r.Code, r.Rule, r.Hint = exitRefused, limit.Rule, payout.NewHint(limit.Advice, limit.Command...)
 	case errors.As(err, &set):
-		r.Code, r.Hint.Command = ExitConfig, set.Command
+		r.Code, r.Hint = ExitConfig, payout.NewHint(set.Advice, set.Command...)
 	case errors.As(err, &state):
 		r.Code, r.Message, r.Hint = explainState(state)
 	case errors.Is(err, context.Canceled):

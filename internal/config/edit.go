@@ -15,6 +15,7 @@ import (
 	"example.com/till/internal/atomicfile"
 	"example.com/till/internal/money"
 	"example.com/till/internal/place"
+	"example.com/till/internal/usage"
 	yaml "go.yaml.in/yaml/v3"
 )
 
@@ -22,7 +23,7 @@ import (
 // checks the result as Load does, and replaces the old file as a whole or not at all. A symbolic link stays,
 // and its target is changed. Only one process edits the file at a time.
 //
-// If the result is not a valid configuration, the error is a *UsageError. If the file was wrong before, it is
+// If the result is not a valid configuration, the error is a *usage.Error. If the file was wrong before, it is
 // an *Error.
 func Edit(path string, change func(*Document) error) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -64,7 +65,7 @@ func Edit(path string, change func(*Document) error) error {
 		return nil
 	}
 	if _, _, wrong := parse(content); wrong != nil {
-		return &UsageError{Msg: "nothing was changed, because the configuration would be wrong: " + wrong.Msg,
+		return &usage.Error{Msg: "nothing was changed, because the configuration would be wrong: " + wrong.Msg,
 			Advice: wrong.Advice}
 	}
 	if err := atomicfile.Write(target, 0o600, content); err != nil {
@@ -186,7 +187,7 @@ func textNode(text string) *yaml.Node {
 // address format, a memo that is not required.
 func (d *Document) SetCurrency(profile string, e money.Entry) error {
 	if !money.ValidCode(e.Code) {
-		return usagef("the currency %q is not a code: write letters and digits, such as Btc", e.Code)
+		return usage.Errorf("the currency %q is not a code: write letters and digits, such as Btc", e.Code)
 	}
 	in, err := d.currenciesIn(profile)
 	if err != nil {
@@ -202,7 +203,7 @@ func (d *Document) SetCurrency(profile string, e money.Entry) error {
 	if _, at := get(entry, "kind"); at < 0 && e.Kind == "" {
 		known, ok := d.file.registry(d.file.Profiles[profile]).Lookup(e.Code)
 		if !ok {
-			return usagef("the kind of %s is not known: say --kind crypto or --kind fiat", e.Code)
+			return usage.Errorf("the kind of %s is not known: say --kind crypto or --kind fiat", e.Code)
 		}
 		e.Kind = known.Kind
 	}
@@ -235,7 +236,7 @@ func (d *Document) RemoveCurrency(profile, code string) error {
 		if profile != "" {
 			where = "the profile " + profile
 		}
-		return usagef("%s has no currency %q of its own: `till currency list` shows what there is", where, code)
+		return usage.Errorf("%s has no currency %q of its own: `till currency list` shows what there is", where, code)
 	}
 	if list.Content = slices.Delete(list.Content, at, at+1); len(list.Content) == 0 {
 		drop(in, keyCurrency)

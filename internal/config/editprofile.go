@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"example.com/till/internal/near"
+	"example.com/till/internal/usage"
 	yaml "go.yaml.in/yaml/v3"
 )
 
@@ -18,17 +19,17 @@ import (
 // profile becomes the current one.
 func (d *Document) SetProfile(name string, settings ...string) error {
 	if err := checkProfileName(name); err != nil {
-		return usagef("%v", err)
+		return usage.Errorf("%v", err)
 	}
 	profile := d.profile(name)
 	seen := map[string]bool{}
 	for _, text := range settings {
 		key, value, found := strings.Cut(text, "=")
 		if !found {
-			return usagef("the setting %s has no value: write KEY=VALUE, or KEY= to remove it", nameOnly(text))
+			return usage.Errorf("the setting %s has no value: write KEY=VALUE, or KEY= to remove it", nameOnly(text))
 		}
 		if seen[key] {
-			return usagef("the setting %s is given twice: leave one out", key)
+			return usage.Errorf("the setting %s is given twice: leave one out", key)
 		}
 		seen[key] = true
 		node, err := settingNode(key, value)
@@ -54,13 +55,13 @@ func (d *Document) CheckApprovers(name, home string) error {
 	persons, _ := get(profile, "approvals")
 	path, _ := get(profile, "approvers")
 	if path == nil && persons != nil && persons.Value != "0" {
-		return usagef("approvals: the profile %s does not say who may approve: add approvers=/etc/till/allowed_signers", name)
+		return usage.Errorf("approvals: the profile %s does not say who may approve: add approvers=/etc/till/allowed_signers", name)
 	}
 	if path == nil {
 		return nil
 	}
 	if _, err := os.Stat(expandHome(home, path.Value)); errors.Is(err, fs.ErrNotExist) {
-		return usagef("approvers: the file %s does not exist: write a line for each person first, in the format allowed_signers of ssh-keygen",
+		return usage.Errorf("approvers: the file %s does not exist: write a line for each person first, in the format allowed_signers of ssh-keygen",
 			path.Value)
 	}
 	return nil
@@ -76,13 +77,13 @@ func settingNode(key, value string) (*yaml.Node, error) {
 	s := find(key)
 	switch {
 	case key == "api_key":
-		return nil, &UsageError{Msg: "api_key: keys are not stored in the configuration",
+		return nil, &usage.Error{Msg: "api_key: keys are not stored in the configuration",
 			Advice: "type: till auth login, or api_key_command=..., or api_key_file=..., or the variable TILL_API_KEY"}
 	case !s.profile:
-		return nil, &UsageError{Advice: near.Question(key, "", ProfileKeys()),
+		return nil, &usage.Error{Advice: near.Question(key, "", ProfileKeys()),
 			Msg: fmt.Sprintf("the setting %s is not known: a profile has %s", nameOnly(key), strings.Join(ProfileKeys(), ", "))}
 	case key == keyCurrency:
-		return nil, &UsageError{Msg: "currencies: they have a command of their own",
+		return nil, &usage.Error{Msg: "currencies: they have a command of their own",
 			Advice: "type: till currency set CODE --kind crypto --decimals N"}
 	case value == "":
 		return nil, nil
@@ -93,7 +94,7 @@ func settingNode(key, value string) (*yaml.Node, error) {
 		return nil, wrongValue(true, key, err)
 	}
 	if info, err := os.Stat(value); key == keyPath && err == nil && info.IsDir() {
-		return nil, usagef("%s: %s is a directory: write the path of a file that holds the key", key, value)
+		return nil, usage.Errorf("%s: %s is a directory: write the path of a file that holds the key", key, value)
 	}
 	return textNode(value), nil
 }
@@ -113,10 +114,10 @@ func listNode(key, value string) (*yaml.Node, error) {
 	switch {
 	case strings.HasPrefix(value, "["):
 		if err := yaml.Unmarshal([]byte(value), &words); err != nil {
-			return nil, usagef("%s: it is not a list: write it as [first, second]", key)
+			return nil, usage.Errorf("%s: it is not a list: write it as [first, second]", key)
 		}
 	case example != "" && strings.ContainsAny(value, `'"\`):
-		return nil, usagef("%s: no shell reads quotes or backslashes here: write the command as a list, %s", key, example)
+		return nil, usage.Errorf("%s: no shell reads quotes or backslashes here: write the command as a list, %s", key, example)
 	case example != "":
 		words = strings.Fields(value)
 	default:
@@ -124,12 +125,12 @@ func listNode(key, value string) (*yaml.Node, error) {
 			words = append(words, strings.TrimSpace(word))
 		}
 		if slices.Contains(words, "") {
-			return nil, usagef("%s: %q has an empty part: write values with one comma between", key, value)
+			return nil, usage.Errorf("%s: %q has an empty part: write values with one comma between", key, value)
 		}
 	}
 	if example != "" {
 		if err := checkCommand(key, words); err != nil {
-			return nil, usagef("%s: %v", key, err)
+			return nil, usage.Errorf("%s: %v", key, err)
 		}
 	}
 	n := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}

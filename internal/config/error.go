@@ -24,17 +24,6 @@ func (e *Error) Hint() string { return e.Advice }
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// UsageError is a problem with the command line.
-type UsageError struct {
-	Msg    string
-	Advice string
-}
-
-func (e *UsageError) Error() string { return e.Msg }
-
-// Hint returns the advice, which may be empty.
-func (e *UsageError) Hint() string { return e.Advice }
-
 // ErrNoKey is in the chain of the error of Keys.Key if no source has a key.
 var ErrNoKey = errors.New("no key")
 
@@ -47,10 +36,6 @@ func failf(format string, args ...any) *Error {
 func (e *Error) advise(format string, args ...any) *Error {
 	e.Advice = fmt.Sprintf(format, args...)
 	return e
-}
-
-func usagef(format string, args ...any) *UsageError {
-	return &UsageError{Msg: fmt.Sprintf(format, args...)}
 }
 
 // atLine returns an Error about a line of a configuration, see located.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"example.com/till/internal/money"
+	"example.com/till/internal/usage"
 	"github.com/spf13/pflag"
 	"github.com/zalando/go-keyring"
 )
@@ -72,7 +73,7 @@ func resolve(t *testing.T, path string, env func(string) string, args ...string)
 func fails(t *testing.T, name string, err error, kind string, parts ...string) {
 	t.Helper()
 	var c *Error
-	var u *UsageError
+	var u *usage.Error
 	got, hint := "none", ""
 	switch {
 	case errors.As(err, &u):

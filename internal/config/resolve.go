@@ -9,6 +9,7 @@ import (
 
 	"example.com/till/internal/money"
 	"example.com/till/internal/place"
+	"example.com/till/internal/usage"
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
 )
@@ -86,9 +87,9 @@ func (in Input) chooseProfile(file File) (name string, from Origin, err error) {
 	name, from = in.choice("profile", "TILL_PROFILE")
 	switch {
 	case from.Kind == FromFlag && short == "true" && name != Sandbox:
-		return "", from, usagef("--sandbox and --profile %s name two profiles: leave one out", name)
+		return "", from, usage.Errorf("--sandbox and --profile %s name two profiles: leave one out", name)
 	case from.Kind == FromFlag && name == "":
-		return "", from, usagef("--profile is empty: write the name of a profile")
+		return "", from, usage.Errorf("--profile is empty: write the name of a profile")
 	case from.Kind == FromFlag:
 	case short == "true":
 		name, from = Sandbox, Origin{Kind: FromFlag, Name: "sandbox"}
@@ -166,7 +167,7 @@ func (s *Settings) take(row setting, in Input, texts map[string]any) error {
 // wrongValue returns the error for a value of a setting. A dangerous value is not a usage error.
 func wrongValue(isArgument bool, name string, err error) error {
 	if isArgument && !errors.Is(err, errPlainHTTP) && !errors.As(err, new(place.Error)) {
-		return &UsageError{Msg: fmt.Sprintf("%s: %v", name, err), Advice: hint(err)}
+		return &usage.Error{Msg: fmt.Sprintf("%s: %v", name, err), Advice: hint(err)}
 	}
 	return failf("%s: %v", name, err).advise("%s", hint(err))
 }
@@ -175,10 +176,10 @@ func wrongValue(isArgument bool, name string, err error) error {
 func (s *Settings) finish(in Input) error {
 	s.BaseURL, _ = NormalizeBaseURL(s.BaseURL)
 	if s.Sandbox && s.BaseURL != "" && !IsLoopbackURL(s.BaseURL) {
-		return usagef("the profile %s is for this machine, and %s (%s) is elsewhere: leave the address out, or use another profile", Sandbox, s.BaseURL, s.origins["base_url"])
+		return usage.Errorf("the profile %s is for this machine, and %s (%s) is elsewhere: leave the address out, or use another profile", Sandbox, s.BaseURL, s.origins["base_url"])
 	}
 	if s.origins["journal"].Kind == FromFlag && place.IsPostgres(s.Journal) && place.Redact(s.Journal) != s.Journal {
-		return usagef("--journal has a password, and other users can read a command line: put the address into TILL_JOURNAL or the profile, or the password into ~/.pgpass")
+		return usage.Errorf("--journal has a password, and other users can read a command line: put the address into TILL_JOURNAL or the profile, or the password into ~/.pgpass")
 	}
 	if err := s.finishOutput(); err != nil {
 		return err
@@ -196,7 +197,7 @@ func (s *Settings) finish(in Input) error {
 // finishOutput chooses the output format that other flags ask for.
 func (s *Settings) finishOutput() error {
 	if s.JQ != "" && s.Template != "" {
-		return usagef("--jq and --template both say what to print: leave one out")
+		return usage.Errorf("--jq and --template both say what to print: leave one out")
 	}
 	for _, filter := range []struct{ flag, value string }{{"jq", s.JQ}, {"template", s.Template}} {
 		switch {
@@ -204,15 +205,15 @@ func (s *Settings) finishOutput() error {
 		case s.origins["output"].Kind != FromFlag:
 			s.Output, s.origins["output"] = "json", Origin{Kind: FromFlag, Name: filter.flag}
 		case s.Output != "json" && s.Output != "jsonl":
-			return usagef("--%s works on JSON, and --output is %s: leave --output out", filter.flag, s.Output)
+			return usage.Errorf("--%s works on JSON, and --output is %s: leave --output out", filter.flag, s.Output)
 		}
 	}
 	switch {
 	case s.CSVFor == "" && s.origins["locale"].Kind == FromFlag:
-		return usagef("--locale is about --csv-for: add --csv-for excel, or leave it out")
+		return usage.Errorf("--locale is about --csv-for: add --csv-for excel, or leave it out")
 	case s.CSVFor == "":
 	case s.JQ != "" || s.Template != "" || s.Quiet || s.Output != "csv" && s.origins["output"].Kind == FromFlag:
-		return usagef("--csv-for writes CSV: leave --output, --jq, --template and --quiet out")
+		return usage.Errorf("--csv-for writes CSV: leave --output, --jq, --template and --quiet out")
 	default:
 		s.Output, s.origins["output"] = "csv", Origin{Kind: FromFlag, Name: "csv-for"}
 	}
@@ -225,7 +226,7 @@ func (s *Settings) finishOutput() error {
 func (in Input) Path() (path string, from Origin, err error) {
 	switch path, from = in.choice("config", "TILL_CONFIG"); {
 	case path == "" && !from.IsDefault():
-		return "", from, usagef("--config is empty: write the path of a configuration file")
+		return "", from, usage.Errorf("--config is empty: write the path of a configuration file")
 	case !from.IsDefault():
 		return path, from, nil
 	}

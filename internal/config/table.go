@@ -9,6 +9,7 @@ import (
 
 	"example.com/till/internal/near"
 	"example.com/till/internal/place"
+	"example.com/till/internal/usage"
 	"github.com/spf13/pflag"
 )
 
@@ -178,7 +179,7 @@ func (s setting) checkTyped(text string) error {
 	switch {
 	case s.values != nil && !slices.Contains(s.values, text):
 		named := slices.DeleteFunc(slices.Clone(s.values), func(value string) bool { return value == "" })
-		return &UsageError{
+		return &usage.Error{
 			Msg:    fmt.Sprintf("%q is not one of its values: write %s", text, near.Or(named)),
 			Advice: near.Question(text, "", s.values),
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"example.com/till/internal/address"
+	"example.com/till/internal/usage"
 	"example.com/till/pkg/api"
 )
 
@@ -19,19 +20,20 @@ func (r Registry) AddressFormat(c api.Currency) string {
 	return ""
 }
 
-// CheckAddress returns an *Error if the currency has an address format in which the address is not valid.
+// CheckAddress returns a *usage.Error if the currency has an address format in which the address is not
+// valid.
 func (r Registry) CheckAddress(c api.Currency, text string) error {
 	err := address.Check(r.AddressFormat(c), text)
 	if e, ok := errors.AsType[*address.Error](err); ok {
-		return wrong("%s", e.For(c.Code))
+		return usage.Errorf("%s", e.For(c.Code))
 	}
 	return nil
 }
 
-// CheckMemo returns an *Error if a memo cannot be sent with an address of the currency's format.
+// CheckMemo returns a *usage.Error if a memo cannot be sent with an address of the currency's format.
 func (r Registry) CheckMemo(c api.Currency, text, memo string) error {
 	if err := address.CheckMemo(r.AddressFormat(c), text, memo); err != nil {
-		return wrong("%v", err)
+		return usage.Errorf("%v", err)
 	}
 	return nil
 }
@@ -91,14 +93,14 @@ func (r Registry) CheckAllowed(text string) error {
 		return nil
 	}
 	if why := cmp.Or(address.Warning(text), address.Mistake(text)); why != "" {
-		return wrong("%s is valid in no format of the profile's currencies: %s", quote(text), why)
+		return usage.Errorf("%s is valid in no format of the profile's currencies: %s", quote(text), why)
 	}
 	if what := address.Detect(text); what != "" {
-		return wrong("%s is %s, and no currency of the profile has such addresses: remove it, or say which currency has: till currency set CODE --address-format FORMAT", quote(text), what)
+		return usage.Errorf("%s is %s, and no currency of the profile has such addresses: remove it, or say which currency has: till currency set CODE --address-format FORMAT", quote(text), what)
 	}
 	if len(r.own) == 1 {
-		return wrong("%s is not valid in the format %s: %v", quote(text), formats[0], last)
+		return usage.Errorf("%s is not valid in the format %s: %v", quote(text), formats[0], last)
 	}
-	return wrong("%s is valid in no format of the profile's currencies (%s): copy it again from where it came from",
+	return usage.Errorf("%s is valid in no format of the profile's currencies (%s): copy it again from where it came from",
 		quote(text), strings.Join(formats, ", "))
 }

@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"example.com/till/internal/usage"
 	"example.com/till/pkg/api"
 )
 
@@ -36,7 +37,7 @@ func (r Registry) ParseMinor(text string, withdrawn api.Currency) (api.Amount, e
 	}
 	if strings.Contains(number, ".") {
 		return api.Amount{},
-			wrong("the amount %q has a decimal point, and minor units are a whole number: write all digits without a point, or give it as a decimal amount", text)
+			usage.Errorf("the amount %q has a decimal point, and minor units are a whole number: write all digits without a point, or give it as a decimal amount", text)
 	}
 	minor, err := api.ParseDecimal(number, 0)
 	return positive(text, e, minor, err)
@@ -44,10 +45,10 @@ func (r Registry) ParseMinor(text string, withdrawn api.Currency) (api.Amount, e
 
 func positive(text string, e Entry, minor int64, err error) (api.Amount, error) {
 	if err != nil {
-		return api.Amount{}, wrong("the amount %v", err)
+		return api.Amount{}, usage.Errorf("the amount %v", err)
 	}
 	if minor == 0 {
-		return api.Amount{}, wrong("the amount %q is zero: write one that is greater", text)
+		return api.Amount{}, usage.Errorf("the amount %q is zero: write one that is greater", text)
 	}
 	return e.Amount(minor), nil
 }
@@ -56,11 +57,11 @@ func positive(text string, e Entry, minor int64, err error) (api.Amount, error) 
 // one.
 func (r Registry) split(text string, withdrawn api.Currency) (string, Entry, error) {
 	fail := func(format string, args ...any) (string, Entry, error) {
-		return "", Entry{}, wrong("the amount %s "+format, append([]any{quote(text)}, args...)...)
+		return "", Entry{}, usage.Errorf("the amount %s "+format, append([]any{quote(text)}, args...)...)
 	}
 	switch {
 	case text == "":
-		return "", Entry{}, wrong("the amount is empty: write it as 25.00 USD")
+		return "", Entry{}, usage.Errorf("the amount is empty: write it as 25.00 USD")
 	case len(text) > maxAmount:
 		return fail("is too long: write digits, one space and a code, such as 25.00 USD")
 	case strings.ContainsFunc(text, func(c rune) bool { return c < ' ' || c > '~' }):
@@ -107,10 +108,10 @@ func (r Registry) split(text string, withdrawn api.Currency) (string, Entry, err
 func (r Registry) implied(text string, withdrawn api.Currency) (Entry, error) {
 	code := strings.TrimLeft(text, "0123456789.")
 	if _, known := r.Lookup(code); known && code != text {
-		return Entry{}, wrong("the amount %s has no space before the code: write %s %s", quote(text), strings.TrimSuffix(text, code), code)
+		return Entry{}, usage.Errorf("the amount %s has no space before the code: write %s %s", quote(text), strings.TrimSuffix(text, code), code)
 	}
 	if withdrawn == (api.Currency{}) {
-		return Entry{}, wrong("the amount %s has no currency: write the code after one space, such as 25.00 USD", quote(text))
+		return Entry{}, usage.Errorf("the amount %s has no currency: write the code after one space, such as 25.00 USD", quote(text))
 	}
 	e, ok := r.lookup(withdrawn.Kind, withdrawn.Code)
 	if !ok {
@@ -144,8 +145,8 @@ func (r Registry) unknownDecimals(text string, e Entry) error {
 	}
 	advice := fmt.Sprintf("if the service counts %s with %s decimals: %s --decimals %s", e.Code, number,
 		command, number)
-	return &Error{
-		What:   fmt.Sprintf("the amount %q cannot be counted, because %s: give it in minor units, or say how many decimals %s has", text, why, e.Code),
+	return &usage.Error{
+		Msg:    fmt.Sprintf("the amount %q cannot be counted, because %s: give it in minor units, or say how many decimals %s has", text, why, e.Code),
 		Advice: advice,
 	}
 }
@@ -219,7 +220,7 @@ func (r Registry) ParseItem(text string, invoice api.Currency, minor bool) (stri
 		parse, example = r.ParseMinor, "250"
 	}
 	fail := func(format string, args ...any) (string, api.Amount, error) {
-		return "", api.Amount{}, wrong("the item "+quote(text)+" "+format, args...)
+		return "", api.Amount{}, usage.Errorf("the item "+quote(text)+" "+format, args...)
 	}
 	i := strings.LastIndexByte(text, '=')
 	if i < 0 {
@@ -234,8 +235,8 @@ func (r Registry) ParseItem(text string, invoice api.Currency, minor bool) (stri
 	}
 	amount, err := parse(text[i+1:], invoice)
 	if err != nil {
-		named := &Error{What: "the item " + quote(name) + ": " + err.Error()}
-		if e, ok := err.(*Error); ok {
+		named := &usage.Error{Msg: "the item " + quote(name) + ": " + err.Error()}
+		if e, ok := err.(*usage.Error); ok {
 			named.Advice, named.Command = e.Advice, e.Command
 		}
 		return "", api.Amount{}, named

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/till/internal/usage"
 	"example.com/till/pkg/api"
 )
 
@@ -119,9 +120,9 @@ func TestParseAmountRefuses(t *testing.T) {
 		{strings.Repeat("1", 101), usd, "too long"},
 	} {
 		got, err := known().ParseAmount(c.text, c.withdrawn)
-		var e *Error
+		var e *usage.Error
 		if !errors.As(err, &e) || got != (api.Amount{}) {
-			t.Errorf("ParseAmount(%q, %v) = %v, %v; want an *Error", c.text, c.withdrawn, got, err)
+			t.Errorf("ParseAmount(%q, %v) = %v, %v; want a *usage.Error", c.text, c.withdrawn, got, err)
 			continue
 		}
 		if says := strings.ReplaceAll(c.says, "Usd is wrong",
@@ -140,7 +141,7 @@ func TestUnknownDecimalsShowTheCommand(t *testing.T) {
 		{"1 Doge", "as crypto or fiat: till currency set Doge --kind KIND --decimals N"},
 	} {
 		_, err := NewRegistry().ParseAmount(c.text, none)
-		var e *Error
+		var e *usage.Error
 		if !errors.As(err, &e) || !strings.HasSuffix(e.Hint(), c.hint) {
 			t.Errorf("ParseAmount(%q): %#v; want a hint that ends in %q", c.text, err, c.hint)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"example.com/till/internal/usage"
 	"example.com/till/pkg/api"
 )
 
@@ -32,8 +33,8 @@ func (r Registry) parseCode(text string) (Entry, error) {
 	known, ok := r.Lookup(code)
 	if !qualified {
 		if !ok {
-			return Entry{}, &Error{
-				What: fmt.Sprintf("the currency %q is not known: write crypto:%s or fiat:%s with an amount in minor units, or make it known", text, code, code),
+			return Entry{}, &usage.Error{
+				Msg: fmt.Sprintf("the currency %q is not known: write crypto:%s or fiat:%s with an amount in minor units, or make it known", text, code, code),
 				Advice: fmt.Sprintf("%s To add %s, as crypto or fiat",
 					cmp.Or(r.Meant(code), r.known()), code),
 				Command: []string{"currency", "set", code, "--kind", "KIND", "--decimals", "N"},
@@ -48,13 +49,13 @@ func (r Registry) parseCode(text string) (Entry, error) {
 		kind = fiat
 	default:
 		return Entry{},
-			wrong("the currency %q begins with %q: write crypto:%s or fiat:%s", text, prefix+":", code, code)
+			usage.Errorf("the currency %q begins with %q: write crypto:%s or fiat:%s", text, prefix+":", code, code)
 	}
 	if !ok {
 		return Entry{Code: amountSpelling(kind, code), Kind: kind, Decimals: Unknown}, nil
 	}
 	if known.Kind != kind {
-		return Entry{}, wrong("the currency %q is wrong, because %s is known as a %s currency: write %s",
+		return Entry{}, usage.Errorf("the currency %q is wrong, because %s is known as a %s currency: write %s",
 			text, known.Code, strings.ToLower(string(known.Kind)), known.Currency().Code)
 	}
 	return known, nil
@@ -109,12 +110,12 @@ func ValidCode(code string) bool {
 func checkCode(text, code string) error {
 	switch {
 	case code == "":
-		return wrong("the currency %s has no code: write one such as Btc or USD", quote(text))
+		return usage.Errorf("the currency %s has no code: write one such as Btc or USD", quote(text))
 	case len(code) > maxCode:
-		return wrong("the currency %s is too long: a code has at most %d characters, such as Btc or USD",
+		return usage.Errorf("the currency %s is too long: a code has at most %d characters, such as Btc or USD",
 			quote(text), maxCode)
 	case !ValidCode(code):
-		return wrong("the currency %s is not a code: write letters and digits, such as Btc or USD", quote(text))
+		return usage.Errorf("the currency %s is not a code: write letters and digits, such as Btc or USD", quote(text))
 	}
 	return nil
 }

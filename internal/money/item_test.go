@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/till/internal/usage"
 	"example.com/till/pkg/api"
 )
 
@@ -47,7 +48,7 @@ func TestParseItemMinor(t *testing.T) {
 		t.Errorf("%q, %v, %v", name, got, err)
 	}
 	_, _, err = NewRegistry().ParseItem("Coffee=2500", btc, false)
-	if e, ok := err.(*Error); !ok || !strings.HasSuffix(e.Hint(), "till currency set Btc --decimals 8") {
+	if e, ok := err.(*usage.Error); !ok || !strings.HasSuffix(e.Hint(), "till currency set Btc --decimals 8") {
 		t.Errorf("the hint is lost: %#v", err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"example.com/till/internal/address"
+	"example.com/till/internal/usage"
 	"example.com/till/pkg/api"
 )
 
@@ -53,7 +54,7 @@ type LimitError struct {
 func (e *LimitError) Error() string { return e.What }
 
 // Hint returns what to do, with the command.
-func (e *LimitError) Hint() string { return withCommand(e.Advice, e.Command) }
+func (e *LimitError) Hint() string { return usage.Hint(e.Advice, e.Command) }
 
 // Payment is a payment as limits see it.
 type Payment struct {

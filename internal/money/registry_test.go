@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/till/internal/usage"
 	"example.com/till/pkg/api"
 )
 
@@ -200,7 +201,7 @@ func TestNoCurrencyByLikeness(t *testing.T) {
 		"Bitcoin": "did you mean Btc?", "ethereum": "did you mean Eth?", "U-S-D": "did you mean USD?",
 	} {
 		_, err := r.ParseCurrency(code)
-		wrong, ok := errors.AsType[*Error](err)
+		wrong, ok := errors.AsType[*usage.Error](err)
 		want += " To add " + code + ", as crypto or fiat: till currency set " + code
 		if !ok || !strings.HasPrefix(wrong.Hint(), want) {
 			t.Errorf("%s: %v, want the hint to begin with %q", code, wrong, want)

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"example.com/till/internal/config"
 	"example.com/till/internal/near"
 	"example.com/till/internal/report"
+	"example.com/till/internal/usage"
 )
 
 // ageLimit keeps the arithmetic of ages in the range of time.Duration.
@@ -21,14 +21,14 @@ const ageLimit = 100 * 365 * 24 * time.Hour
 // of the times in its filter. So a full date-time is sent as it was typed. A day, a week, a month or an age
 // is written in the layout and the zone of the profile. The end of a day, week or month is its last second.
 //
-// Its errors are *config.UsageError.
+// Its errors are *usage.Error.
 type Parser struct {
 	Now    time.Time
 	Layout string
 	Zone   *time.Location
 }
 
-func usageError(msg, advice string) error { return &config.UsageError{Msg: msg, Advice: advice} }
+func usageError(msg, advice string) error { return &usage.Error{Msg: msg, Advice: advice} }
 
 // ends returns the first and the last second of a period. An end that is open or a full date-time is zero. It
 // refuses a period that ends before it begins, but does not compare full date-times, whose format is the

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"example.com/till/internal/config"
 	"example.com/till/internal/report"
+	"example.com/till/internal/usage"
 )
 
 func TestPeriod(t *testing.T) {
@@ -65,7 +65,7 @@ func TestPeriodRefuses(t *testing.T) {
 	for _, text := range []string{"tomorrow", "Today", "2026-W00", "2025-W53", "2026-W54", "2026-W1", "2026-w18",
 		"2026", "2026-13", "2026-02-30", "26-05-03", "7", "d", "-7d", "+7d", "1.5d", "7 d", "7y", "99999999999d",
 		" ", "2026-05-03 "} {
-		if got, _, _, err := p.Sent(text, ""); !errors.As(err, new(*config.UsageError)) {
+		if got, _, _, err := p.Sent(text, ""); !errors.As(err, new(*usage.Error)) {
 			t.Errorf("--from %q: %q, %v", text, got, err)
 		}
 	}
@@ -115,7 +115,7 @@ func TestPeriodSuggests(t *testing.T) {
 			"an age (7d, 12h, 90m, 2w) or a full date-time (2026-05-03T10:00:00)",
 	} {
 		_, _, _, err := p.Sent(text, "")
-		if usage := new(config.UsageError); !errors.As(err, &usage) || usage.Advice != want {
+		if typed := new(usage.Error); !errors.As(err, &typed) || typed.Advice != want {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
@@ -145,7 +145,7 @@ func TestWrittenPeriod(t *testing.T) {
 			t.Errorf("%s to %s: %s %s by %q, %v; want %s by %q", c.from, c.to, from, to, s.Unit, err, c.want, c.unit)
 		}
 	}
-	if _, err := p.Written("today", "yesterday"); !errors.As(err, new(*config.UsageError)) {
+	if _, err := p.Written("today", "yesterday"); !errors.As(err, new(*usage.Error)) {
 		t.Errorf("today is before yesterday: %v", err)
 	}
 	if got := p.WallClock().Format(time.DateTime); got != "2026-11-23 08:30:00" {

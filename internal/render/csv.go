@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"example.com/till/internal/usage"
 )
 
 // Excel says how a file of CSV is to be written for Excel, which reads it by the locale of its user.
@@ -22,7 +24,7 @@ const (
 )
 
 // ExcelOf returns what Excel reads in a locale, such as de or de-AT. Where a comma separates the digits of a
-// fraction, a semicolon separates fields. The error is a *UsageError.
+// fraction, a semicolon separates fields. The error is a *usage.Error.
 func ExcelOf(locale string) (Excel, error) {
 	language, region, _ := strings.Cut(strings.ReplaceAll(strings.ToLower(locale), "_", "-"), "-")
 	known := func(languages string) bool { return language != "" && strings.Contains(languages, " "+language+" ") }
@@ -36,7 +38,7 @@ func ExcelOf(locale string) (Excel, error) {
 	case known(withComma):
 		return Excel{';', ","}, nil
 	}
-	return Excel{}, usagef("--locale: it is not known what separates fields and decimals for %q: write a language such as de or en", locale)
+	return Excel{}, usage.Errorf("--locale: it is not known what separates fields and decimals for %q: write a language such as de or en", locale)
 }
 
 func (g grid) csv(out *bufio.Writer, o Options) error {

@@ -61,7 +61,7 @@
 //
 // # Errors
 //
-// There are only three kinds: a [*UsageError], found before a row is requested
+// There are only three kinds: a [*usage.Error], found before a row is requested
 // or a byte written; the iterator's own error; and a [*WriteError] for a result
 // that could not be written.
 //

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"example.com/till/internal/near"
+	"example.com/till/internal/usage"
 )
 
 // Format is a notation for printed data.
@@ -44,7 +45,7 @@ func (o Options) tabular() bool {
 	return o.Filter == nil && o.Template == "" && (o.Format == "" || o.Format == Table || o.Format == CSV)
 }
 
-// check returns a *UsageError if the options do not suit a view with columns of these names, with or without
+// check returns a *usage.Error if the options do not suit a view with columns of these names, with or without
 // ids and JSON.
 func (o Options) check(names []string, ids, json bool) error {
 	format := cmp.Or(o.Format, Table)
@@ -55,15 +56,15 @@ func (o Options) check(names []string, ids, json bool) error {
 	onlyTabular := o.onlyTabular()
 	switch {
 	case o.Quiet && scripted != "":
-		return usagef("--quiet prints ids only: leave out %s", scripted)
+		return usage.Errorf("--quiet prints ids only: leave out %s", scripted)
 	case o.Quiet && len(o.Columns) > 0:
-		return usagef("--quiet prints ids only: leave out --columns")
+		return usage.Errorf("--quiet prints ids only: leave out --columns")
 	case scripted != "" && (format == CSV || format == YAML):
-		return usagef("%s works on the JSON: leave out --output %s", scripted, format)
+		return usage.Errorf("%s works on the JSON: leave out --output %s", scripted, format)
 	case scripted != "" && onlyTabular != "":
-		return usagef("%s is for table and csv, and cannot be used together with %s", onlyTabular, scripted)
+		return usage.Errorf("%s is for table and csv, and cannot be used together with %s", onlyTabular, scripted)
 	case !o.tabular() && !o.Quiet && onlyTabular != "":
-		return usagef("%s is for table and csv: leave it out with --output %s", onlyTabular, format)
+		return usage.Errorf("%s is for table and csv: leave it out with --output %s", onlyTabular, format)
 	}
 	for _, name := range o.Columns {
 		if !slices.Contains(names, name) {
@@ -75,9 +76,9 @@ func (o Options) check(names []string, ids, json bool) error {
 	}
 	switch {
 	case o.Quiet && !ids:
-		return usagef("--quiet has nothing to print here: what is listed has no id")
+		return usage.Errorf("--quiet has nothing to print here: what is listed has no id")
 	case !o.Quiet && !o.tabular() && !json:
-		return usagef("there is no JSON of this: use --output table or csv")
+		return usage.Errorf("there is no JSON of this: use --output table or csv")
 	}
 	return nil
 }
@@ -86,14 +87,14 @@ func (o Options) check(names []string, ids, json bool) error {
 func (o Options) scripted() (string, error) {
 	switch {
 	case o.Filter != nil && o.Template != "":
-		return "", usagef("--jq and --template both decide the whole output: use one of them")
+		return "", usage.Errorf("--jq and --template both decide the whole output: use one of them")
 	case o.Filter != nil:
 		return "--jq", nil
 	case o.Template == "":
 		return "", nil
 	}
 	if _, err := o.parseTemplate(); err != nil {
-		return "", usagef("--template does not parse: %v", err)
+		return "", usage.Errorf("--template does not parse: %v", err)
 	}
 	return "--template", nil
 }
@@ -113,9 +114,9 @@ func (o Options) onlyTabular() string {
 
 func unknownColumn(names []string, name, where string) error {
 	if len(names) == 0 {
-		return usagef("unknown column %q%s: this output has no columns", name, where)
+		return usage.Errorf("unknown column %q%s: this output has no columns", name, where)
 	}
-	err := usagef("unknown column %q%s: use %s", name, where, strings.Join(names, ", "))
+	err := usage.Errorf("unknown column %q%s: use %s", name, where, strings.Join(names, ", "))
 	err.Advice = near.Question(name, "", names)
 	return err
 }

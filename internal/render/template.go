@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"text/template"
+
+	"example.com/till/internal/usage"
 )
 
 // parseTemplate parses a template. A template gets the decoded JSON: an object for one thing, and for a list
@@ -29,7 +31,7 @@ func encodeJSON(value any) (string, error) {
 func execute(out *bufio.Writer, o Options, text []byte) error {
 	t, err := o.parseTemplate()
 	if err != nil {
-		return usagef("--template does not parse: %v", err) // Check has already found it
+		return usage.Errorf("--template does not parse: %v", err) // Check has already found it
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
@@ -43,7 +45,7 @@ func execute(out *bufio.Writer, o Options, text []byte) error {
 		return failed
 	}
 	if err != nil {
-		return unwritable(usagef("--template: %v", err))
+		return unwritable(usage.Errorf("--template: %v", err))
 	}
 	if result.Len() > 0 && !bytes.HasSuffix(result.Bytes(), []byte("\n")) {
 		return out.WriteByte('\n')

@@ -2,7 +2,6 @@ package render
 
 import (
 	"bufio"
-	"fmt"
 	"io"
 	"iter"
 	"slices"
@@ -69,21 +68,6 @@ type Column[T any] struct {
 	Cell   func(T) Cell
 }
 
-// UsageError is an error in the user's choices.
-type UsageError struct {
-	Message string
-	Advice  string // what to do; may be empty
-}
-
-func (e *UsageError) Error() string { return e.Message }
-
-// Hint returns the advice, which may be empty.
-func (e *UsageError) Hint() string { return e.Advice }
-
-func usagef(format string, args ...any) *UsageError {
-	return &UsageError{Message: fmt.Sprintf(format, args...)}
-}
-
 // WriteError means that there is a result but it could not be written: the output is closed or full, or the
 // filter or template failed on it.
 type WriteError struct{ Err error }
@@ -143,7 +127,7 @@ func (v View[T]) pick(names []string, wanted func(Column[T]) bool) []Column[T] {
 	return picked
 }
 
-// Check returns a *UsageError if the options name a column that the view does not have, hold a template that
+// Check returns a *usage.Error if the options name a column that the view does not have, hold a template that
 // does not parse, or contradict each other. List and One check too. A command that changes something checks
 // first.
 func (v View[T]) Check(o Options) error {

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"example.com/till/internal/usage"
 )
 
 // payment is a row for the tests: plain fields, and their JSON.
@@ -112,8 +114,8 @@ func TestCheckRefusesBadOptions(t *testing.T) {
 			}
 			continue
 		}
-		if usage := new(UsageError); !errors.As(err, &usage) || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: %v, want a *UsageError with %q", test.name, err, test.want)
+		if typed := new(usage.Error); !errors.As(err, &typed) || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want a *usage.Error with %q", test.name, err, test.want)
 		}
 		// List and One refuse the same options, and write nothing.
 		var b strings.Builder

@@ -11,6 +11,7 @@ import (
 
 	"example.com/till/internal/address"
 	"example.com/till/internal/money"
+	"example.com/till/internal/usage"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout/order"
 	"example.com/till/pkg/payout/sheet"
@@ -142,7 +143,7 @@ func advised(err error) string {
 		return ""
 	}
 	text := sheet.Shorten(err.Error())
-	if e, ok := errors.AsType[*money.Error](err); ok && e.Hint() != "" {
+	if e, ok := errors.AsType[*usage.Error](err); ok && e.Hint() != "" {
 		text += " (" + e.Hint() + ")"
 	}
 	return text

@@ -9,6 +9,7 @@ import (
 
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/render"
+	"example.com/till/internal/usage"
 	"example.com/till/pkg/api"
 )
 
@@ -103,7 +104,7 @@ func (p *reporting) print() error {
 	p.remarks()
 	written := p.files()
 	if err := p.data(); err != nil {
-		var unusable *render.UsageError
+		var unusable *usage.Error
 		if errors.As(err, &unusable) {
 			return err
 		}

@@ -1,0 +1,31 @@
+// Package usage has the error about what a person typed: a flag, an argument, an amount.
+package usage
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Error says what is wrong with what was typed, and what to do.
+type Error struct {
+	Msg     string   // one sentence: what is wrong, and what to write instead
+	Advice  string   // what else to do, or empty
+	Command []string // the arguments of a till command that does it, or nil
+}
+
+// Errorf returns an Error without advice.
+func Errorf(format string, args ...any) *Error { return &Error{Msg: fmt.Sprintf(format, args...)} }
+
+// Error returns the sentence, without the advice.
+func (e *Error) Error() string { return e.Msg }
+
+// Hint returns the advice and the command, which may be empty.
+func (e *Error) Hint() string { return Hint(e.Advice, e.Command) }
+
+// Hint returns a hint as it is read: the advice, and the command as it is typed.
+func Hint(advice string, command []string) string {
+	if len(command) == 0 {
+		return advice
+	}
+	return advice + ": till " + strings.Join(command, " ")
+}
