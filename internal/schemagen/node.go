@@ -38,19 +38,15 @@ type Member struct {
 	Schema *Node
 }
 
-// MarshalJSON writes the object of the members.
+// MarshalJSON writes the object of the members, whose names are in snake_case.
 func (m Members) MarshalJSON() ([]byte, error) {
 	var b []byte
 	for _, one := range m {
-		name, err := json.Marshal(one.Name)
-		if err != nil {
-			return nil, err
-		}
 		schema, err := json.Marshal(one.Schema)
 		if err != nil {
 			return nil, err
 		}
-		b = fmt.Appendf(b, ",%s:%s", name, schema)
+		b = fmt.Appendf(b, ",%q:%s", one.Name, schema)
 	}
 	return fmt.Appendf(nil, "{%s}", bytes.TrimPrefix(b, []byte(","))), nil
 }
@@ -58,8 +54,6 @@ func (m Members) MarshalJSON() ([]byte, error) {
 // nullable returns a schema that also takes null.
 func nullable(n *Node) *Node {
 	switch name, one := n.Type.(string); {
-	case n.Type == nil && n.Ref == "" && len(n.AnyOf) == 0:
-		return n // takes anything
 	case n.Ref != "" || n.Enum != nil || len(n.AnyOf) > 0:
 		return &Node{AnyOf: []*Node{n, {Type: "null"}}}
 	case one:

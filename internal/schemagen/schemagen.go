@@ -52,8 +52,8 @@ type Document struct {
 }
 
 // Schema returns the schema of a document as indented JSON. It panics if there is none.
-func Schema(f Facts, d Document) ([]byte, error) {
-	g := &generator{facts: f, defs: map[string]*Node{}, types: map[string]reflect.Type{}}
+func Schema(f Facts, d Document) string {
+	g := &generator{Facts: f, defs: map[string]*Node{}, types: map[string]reflect.Type{}}
 	var kinds []*Node
 	for _, t := range d.Types {
 		n := g.node(t)
@@ -71,42 +71,46 @@ func Schema(f Facts, d Document) ([]byte, error) {
 	}
 	whole.Schema, whole.Title, whole.Defs = "https://json-schema.org/draft/2020-12/schema", d.Title, g.defs
 	text, err := json.MarshalIndent(whole, "", "  ")
-	return append(text, '\n'), err
+	if err != nil {
+		panic(err)
+	}
+	return string(text) + "\n"
 }
 
 // setApart keeps what may be anything from being what has a schema of its own.
 func (g *generator) setApart(kinds []*Node) {
+	others := &Node{}
+	for _, n := range kinds {
+		if like := g.like(n); like != nil {
+			others.AnyOf = append(others.AnyOf, like)
+		}
+	}
 	for i, n := range kinds {
-		if !reflect.DeepEqual(n, &Node{}) {
-			continue
+		if reflect.DeepEqual(n, &Node{}) {
+			kinds[i] = &Node{Description: "what the service sent", Not: others}
 		}
-		others := &Node{}
-		for _, other := range kinds {
-			if like := g.like(other); like != nil {
-				others.AnyOf = append(others.AnyOf, like)
-			}
-		}
-		kinds[i] = &Node{Description: "what the service sent", Not: others}
 	}
 }
 
 // like returns the schema of everything that has the required members of an object or, if n is a list, of a
 // list that contains such a thing. It returns nil if n is neither.
 func (g *generator) like(n *Node) *Node {
+	if n.Ref != "" {
+		return &Node{Type: "object", Required: g.referred(n).Required}
+	}
 	if n.Items != nil {
 		if item := g.like(n.Items); item != nil {
 			return &Node{Type: "array", Contains: item}
 		}
-		return nil
 	}
-	if n.Ref == "" {
-		return nil
-	}
-	return &Node{Type: "object", Required: g.defs[strings.TrimPrefix(n.Ref, refPrefix)].Required}
+	return nil
 }
 
+// referred returns the schema that a reference names.
+func (g *generator) referred(n *Node) *Node { return g.defs[strings.TrimPrefix(n.Ref, refPrefix)] }
+
 type generator struct {
-	facts Facts
+	Facts
 	defs  map[string]*Node
 	types map[string]reflect.Type // of defs
 }
@@ -124,8 +128,7 @@ var (
 	}
 	kindSchemas = map[reflect.Kind]Node{
 		reflect.Bool: {Type: "boolean"}, reflect.String: {Type: "string"}, reflect.Float64: {Type: "number"},
-		reflect.Int: {Type: "integer"}, reflect.Int8: {Type: "integer"}, reflect.Int16: {Type: "integer"},
-		reflect.Int32: {Type: "integer"}, reflect.Int64: {Type: "integer", Format: "int64"},
+		reflect.Int: {Type: "integer"}, reflect.Int64: {Type: "integer", Format: "int64"},
 	}
 )
 
@@ -134,10 +137,10 @@ func (g *generator) node(t reflect.Type) *Node {
 	if n, ok := schemas[t]; ok {
 		return &n
 	}
-	if as, ok := g.facts.As[t]; ok {
+	if as, ok := g.As[t]; ok {
 		return g.define(t, func() *Node { return g.oneOf(as) })
 	}
-	if values, ok := g.facts.Values[t]; ok {
+	if values, ok := g.Values[t]; ok {
 		n := &Node{Type: "string"}
 		for _, v := range values {
 			n.Enum = append(n.Enum, v)
@@ -168,12 +171,13 @@ func (g *generator) node(t reflect.Type) *Node {
 func (g *generator) oneOf(types []reflect.Type) *Node {
 	if len(types) == 1 && types[0].Kind() == reflect.Struct {
 		return g.object(types[0])
-	} else if len(types) == 1 {
-		return g.node(types[0])
 	}
 	n := &Node{}
 	for _, t := range types {
 		n.AnyOf = append(n.AnyOf, g.node(t))
+	}
+	if len(types) == 1 {
+		return n.AnyOf[0]
 	}
 	return n
 }
@@ -185,15 +189,10 @@ func (g *generator) mapping(t reflect.Type) *Node {
 		n.MinProperties, n.MaxProperties = 1, 1
 	}
 	value := g.node(t.Elem())
-	values, ok := g.facts.Values[t.Key()]
-	if !ok {
-		n.AdditionalProperties = value
-		return n
+	n.AdditionalProperties = value
+	for _, name := range g.Values[t.Key()] {
+		n.Properties, n.AdditionalProperties = append(n.Properties, Member{name, value}), false
 	}
-	for _, name := range values {
-		n.Properties = append(n.Properties, Member{name, value})
-	}
-	n.AdditionalProperties = false
 	return n
 }
 
@@ -207,8 +206,7 @@ func (g *generator) define(t reflect.Type, schema func() *Node) *Node {
 		g.types[name] = t
 		n := schema()
 		if n.Ref != "" {
-			copied := *g.defs[strings.TrimPrefix(n.Ref, refPrefix)]
-			n = &copied
+			n = g.referred(n)
 		}
 		g.defs[name] = n
 	}
@@ -228,19 +226,14 @@ func nameOf(t reflect.Type) string {
 
 // object returns the schema of a struct.
 func (g *generator) object(t reflect.Type) *Node {
-	n := &Node{Type: "object", OneOf: g.facts.Cases[t]}
-	if !g.facts.Open(t) && !t.Implements(received) { // what embeds the service's has its members
+	n := &Node{Type: "object", OneOf: g.Cases[t]}
+	if !g.Open(t) && !t.Implements(received) { // what embeds the service's has its members
 		n.AdditionalProperties = false
 	}
 	all := fields(t, 0, true)
-	depth := map[string]int{} // of the outer one of a name, which encoding/json takes
 	for _, f := range all {
-		if outer, ok := depth[f.name]; !ok || f.depth < outer {
-			depth[f.name] = f.depth
-		}
-	}
-	for _, f := range all {
-		if f.depth > depth[f.name] {
+		outer := func(o field) bool { return o.name == f.name && o.depth < f.depth }
+		if slices.ContainsFunc(all, outer) { // which encoding/json takes
 			continue
 		}
 		n.Properties = append(n.Properties, Member{f.name, g.member(f)})
@@ -301,14 +294,13 @@ func (g *generator) member(f field) *Node {
 		case "optional":
 			n = nullable(n)
 		default:
-			form, ok := g.facts.Named[word]
+			form, ok := g.Named[word]
 			if !ok {
 				panic(fmt.Sprintf("%q of %s is no known form", word, f.name))
 			}
-			if _, null := n.Type.([]string); null {
-				n = nullable(&form)
-			} else {
-				n = &form
+			_, null := n.Type.([]string)
+			if n = &form; null {
+				n = nullable(n)
 			}
 		}
 	}
@@ -317,7 +309,7 @@ func (g *generator) member(f field) *Node {
 
 // valueOf returns the type of a member of the object that a slice of records becomes.
 func (g *generator) valueOf(record reflect.Type) reflect.Type {
-	if as := g.facts.As[record]; len(as) == 1 && isOneOf(as[0]) {
+	if as := g.As[record]; len(as) == 1 && isOneOf(as[0]) {
 		return as[0].Elem()
 	}
 	return record
