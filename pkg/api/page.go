@@ -118,10 +118,9 @@ func (p *WithdrawalPage) read(dec *jsontext.Decoder, size int, readContent func(
 	return err
 }
 
-// eachWithdrawal reads the list page after page until two pages in a row have no new withdrawal. It ends
-// earlier if as many withdrawals and pages as the service counts are there and the last page is not full.
-// None of these is enough on its own, because a service may count wrongly. fetch gets the page number as the
-// service counts.
+// eachWithdrawal reads the list page after page until two pages in a row have no new withdrawal, or as many as the
+// service counts are there, in as many pages: one of the two counts may be wrong. fetch gets the page number as
+// the service counts. A page 0 without rows proves nothing, because the service may count from 1.
 func eachWithdrawal(ctx context.Context, opts ListOptions, fetch fetchPage) iter.Seq2[Withdrawal, error] {
 	return func(yield func(Withdrawal, error) bool) {
 		ahead := newReader(ctx, fetch)
@@ -151,7 +150,7 @@ func eachWithdrawal(ctx context.Context, opts ListOptions, fetch fetchPage) iter
 			}
 			recent.endPage()
 			last := int64(pages) >= got.PageCount // so a refusal only means that there is no other page
-			if stale == 2 || last && seen > 0 && seen >= got.Total && len(got.Items) < opts.pageSize() {
+			if stale == 2 || last && seen == got.Total && (seen > 0 || opts.FirstPage != PageBaseAuto) {
 				return
 			}
 			if got, err = ahead.page(first + pages); err != nil {

@@ -218,26 +218,24 @@ func TestWalkAsksForNoMoreThanItNeeds(t *testing.T) {
 		first   PageBase
 		asked   []int
 	}{
-		{0, "reject", 5, PageBaseAuto, []int{0, 1, 2}},
-		{0, "reject", 6, PageBaseAuto, []int{0, 1, 2, 3}},
-		{1, "reject", 5, PageBaseAuto, []int{0, 1, 2, 3}},
-		{1, "empty", 5, PageBaseAuto, []int{0, 1, 2, 3}},
-		{1, "clamp", 5, PageBaseAuto, []int{0, 1, 2, 3}},
-		{1, "clamp", 6, PageBaseAuto, []int{0, 1, 2, 3, 4, 5}},
-		{0, "clamp", 1, PageBaseAuto, []int{0}},
-		{1, "clamp", 1, PageBaseAuto, []int{0}},
-		{1, "reject", 1, PageBaseAuto, []int{0, 1}},
+		{0, "reject", 6, PageBaseAuto, []int{0, 1, 2}},
+		{1, "reject", 6, PageBaseAuto, []int{0, 1, 2, 3}},
+		{1, "empty", 6, PageBaseAuto, []int{0, 1, 2, 3}},
+		{1, "clamp", 6, PageBaseAuto, []int{0, 1, 2, 3}},
+		{0, "clamp", 2, PageBaseAuto, []int{0}},
+		{1, "clamp", 2, PageBaseAuto, []int{0}},
+		{1, "reject", 2, PageBaseAuto, []int{0, 1}},
 		{0, "reject", 0, PageBaseAuto, []int{0, 1}}, // an empty page 0 is no proof
-		{0, "reject", 5, PageBaseZero, []int{0, 1, 2}},
-		{1, "reject", 5, PageBaseOne, []int{1, 2, 3}},
-		{0, "reject", 0, PageBaseZero, []int{0, 1}},
-		{1, "reject", 0, PageBaseOne, []int{1, 2}},
+		{0, "reject", 6, PageBaseZero, []int{0, 1, 2}},
+		{1, "reject", 6, PageBaseOne, []int{1, 2, 3}},
+		{0, "reject", 0, PageBaseZero, []int{0}},
+		{1, "reject", 0, PageBaseOne, []int{1}},
 	} {
 		s := &shelf{base: tt.base, outside: tt.outside}
 		for i := range tt.n {
 			s.ids = append(s.ids, fmt.Sprint(i))
 		}
-		got, err := collect(eachWithdrawal(ctx, ListOptions{FirstPage: tt.first, PageSize: 2},
+		got, err := collect(eachWithdrawal(ctx, ListOptions{FirstPage: tt.first},
 			fetching(func(page int) (WithdrawalPage, error) { return s.page(page, 2) })))
 		slices.Sort(s.asked)
 		if err != nil || len(got) != tt.n || !slices.Equal(s.asked, tt.asked) {
