@@ -169,7 +169,7 @@ func generate(t *testing.T, dir string, env []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	command := regexp.MustCompile("`(npx (@hey-api/openapi-ts@[0-9.]+) [^`\n]*)`").FindStringSubmatch(string(page))
+	command := regexp.MustCompile("`(npx --yes (@hey-api/openapi-ts@[0-9.]+) [^`\n]*)`").FindStringSubmatch(string(page))
 	if command == nil {
 		t.Fatal("docs/testing.md does not say how to generate a client")
 	}
