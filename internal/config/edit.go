@@ -69,7 +69,7 @@ func Edit(path string, change func(*Document) error) error {
 			Advice: wrong.Advice}
 	}
 	if err := atomicfile.Write(target, 0o600, content); err != nil {
-		return failf("the configuration file %s cannot be written: %w; look at the permissions of its directory", path,
+		return failf("the configuration file %s cannot be written: %w; look at the permissions of its directory, and at the space on its disk", path,
 			atomicfile.WithoutPath(err))
 	}
 	return nil
