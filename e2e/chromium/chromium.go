@@ -5,6 +5,7 @@
 package chromium
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -16,7 +17,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // Needed is an environment variable. If it is set, a test that finds no browser fails. Otherwise the test is
@@ -27,7 +30,8 @@ const Needed = "TILL_NEEDS_BROWSER"
 // over a pair of pipes: JSON with a zero byte after each value.
 type Browser struct {
 	t          *testing.T
-	process    *process
+	to, from   *os.File
+	messages   *bufio.Reader
 	session    string
 	last       int
 	seen       []message // events that no call has waited for yet
@@ -45,50 +49,55 @@ type message struct {
 	} `json:"error"`
 }
 
-// Start starts a browser. The browser ends with the test and leaves nothing behind.
+// patience is how long the browser may be silent when a message is due. It only has to end tests that hang:
+// on a busy machine a browser can need a minute to start.
+const patience = 3 * time.Minute
+
+// Start starts a browser. It ends with the test, and also if the test is killed, because its pipe is closed then.
 func Start(t *testing.T) *Browser {
 	t.Helper()
 	path, err := FindBrowser()
 	if err != nil && os.Getenv(Needed) == "" {
 		t.Skipf("%v; apt-get install chromium", err)
 	}
-	if err != nil {
+	// The browser creates a socket below its directory, whose path may have 107 bytes. One of testing.T is too long.
+	home, err2 := os.MkdirTemp("/tmp", "chromium-")
+	theirIn, to, err3 := os.Pipe()
+	from, theirOut, err4 := os.Pipe()
+	if err := errors.Join(err, err2, err3, err4); err != nil {
 		t.Fatal(err)
 	}
-	b, err := start(t, path)
-	if err != nil {
+	var log bytes.Buffer
+	cmd := exec.Command(path, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+		"--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+		"--disable-quic", "--disable-breakpad",
+		"--no-proxy-server", "--hide-scrollbars", "--user-data-dir="+home, "--remote-debugging-pipe", "about:blank")
+	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_CACHE_HOME="+home, "TMPDIR="+home)
+	cmd.Dir = home    // for a core file
+	cmd.Stderr = &log // all of its processes hold it, so Wait waits for all of them
+	cmd.WaitDelay = 20 * time.Second
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // its many processes end together
+	cmd.ExtraFiles = []*os.File{theirIn, theirOut}        // 3 and 4
+	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	theirIn.Close()
+	theirOut.Close()
+	t.Cleanup(func() {
+		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		cmd.Wait()
+		to.Close()
+		from.Close()
+		if err := os.RemoveAll(home); err != nil {
+			t.Error(err)
+		}
+		if t.Failed() {
+			t.Logf("%v; the browser's log:\n%s", cmd.ProcessState, log.String())
+		}
+	})
+	b := &Browser{t: t, to: to, from: from, messages: bufio.NewReader(from)}
+	b.openTab()
 	return b
-}
-
-// starts is how often Start tries to start a browser. No test is about the start of a browser, and the work
-// of a test is never repeated.
-const starts = 3
-
-func start(t *testing.T, path string) (*Browser, error) {
-	t.Helper()
-	var failed []error
-	for range starts {
-		p, err := launch(path)
-		if err != nil {
-			return nil, err
-		}
-		b := &Browser{t: t, process: p}
-		if err = b.openTab(); err == nil {
-			t.Cleanup(func() {
-				if err := p.end(); err != nil {
-					t.Error(err)
-				}
-				if t.Failed() {
-					t.Log(p)
-				}
-			})
-			return b, nil
-		}
-		failed = append(failed, errors.Join(err, p.end(), errors.New(p.String())))
-	}
-	return nil, fmt.Errorf("no browser started in %d attempts: %w", starts, errors.Join(failed...))
 }
 
 // FindBrowser returns the path of the browser of this machine.
@@ -103,16 +112,21 @@ func FindBrowser() (string, error) {
 }
 
 // next returns the next message of any kind. It keeps events.
-func (b *Browser) next() (message, error) {
-	m, err := b.process.receive()
+func (b *Browser) next() (m message) {
+	b.t.Helper()
+	b.from.SetReadDeadline(time.Now().Add(patience))
+	text, err := b.messages.ReadBytes(0)
+	if err == nil {
+		err = json.Unmarshal(text[:len(text)-1], &m)
+	}
 	if err != nil {
-		return message{}, err
+		b.t.Fatalf("no message of the browser: %v", err)
 	}
 	switch m.Method {
 	case "":
-		return m, nil
+		return m
 	case "Inspector.targetCrashed":
-		return message{}, errors.New("the tab crashed")
+		b.t.Fatal("the tab crashed")
 	case "Log.entryAdded":
 		if !bytes.Contains(m.Params, []byte(`"source":"network"`)) { // a test may expect a 404
 			b.complaints = append(b.complaints, string(m.Params))
@@ -121,7 +135,7 @@ func (b *Browser) next() (message, error) {
 		b.complaints = append(b.complaints, string(m.Params))
 	}
 	b.seen = append(b.seen, m)
-	return m, nil
+	return m
 }
 
 type params map[string]any
@@ -129,13 +143,6 @@ type params map[string]any
 // call sends a command and stores its result. It ends the test if the command fails.
 func (b *Browser) call(method string, p params, result any) {
 	b.t.Helper()
-	if err := b.try(method, p, result); err != nil {
-		b.t.Fatal(err)
-	}
-}
-
-// try sends a command and stores its result.
-func (b *Browser) try(method string, p params, result any) error {
 	b.last++
 	command := map[string]any{"id": b.last, "method": method, "params": p}
 	if p == nil {
@@ -145,28 +152,25 @@ func (b *Browser) try(method string, p params, result any) error {
 		command["sessionId"] = b.session
 	}
 	text, err := json.Marshal(command)
-	if err != nil {
-		return fmt.Errorf("%s: %w", method, err)
+	if err == nil {
+		_, err = b.to.Write(append(text, 0))
 	}
-	if err := b.process.send(text); err != nil {
-		return fmt.Errorf("%s: %w", method, err)
+	if err != nil {
+		b.t.Fatalf("%s: %v", method, err)
 	}
 	var m message
 	for m.ID != b.last {
-		if m, err = b.next(); err != nil {
-			return fmt.Errorf("%s: no answer: %w", method, err)
-		}
+		m = b.next()
 	}
 	if m.Error != nil {
-		return fmt.Errorf("%s: %s", method, m.Error.Message)
+		b.t.Fatalf("%s: %s", method, m.Error.Message)
 	}
 	if result == nil {
-		return nil
+		return
 	}
 	if err := json.Unmarshal(m.Result, result); err != nil {
-		return fmt.Errorf("%s: %w", method, err)
+		b.t.Fatalf("%s: %v", method, err)
 	}
-	return nil
 }
 
 // await returns the first event of its kind that has not been taken yet, and takes all events up to it. If
@@ -175,9 +179,7 @@ func (b *Browser) await(method string, event any) {
 	b.t.Helper()
 	is := func(m message) bool { return m.Method == method }
 	for !slices.ContainsFunc(b.seen, is) {
-		if _, err := b.next(); err != nil {
-			b.t.Fatalf("no event %s: %v", method, err)
-		}
+		b.next()
 		if b.Quiet(); b.t.Failed() {
 			b.t.FailNow()
 		}
@@ -199,23 +201,17 @@ func (b *Browser) Quiet() {
 }
 
 // openTab opens the tab, in which no script runs.
-func (b *Browser) openTab() error {
+func (b *Browser) openTab() {
+	b.t.Helper()
 	var target struct{ TargetID string }
-	if err := b.try("Target.createTarget", params{"url": "about:blank"}, &target); err != nil {
-		return err
-	}
+	b.call("Target.createTarget", params{"url": "about:blank"}, &target)
 	var attached struct{ SessionID string }
-	if err := b.try("Target.attachToTarget", params{"targetId": target.TargetID, "flatten": true},
-		&attached); err != nil {
-		return err
-	}
+	b.call("Target.attachToTarget", params{"targetId": target.TargetID, "flatten": true}, &attached)
 	b.session = attached.SessionID
 	for _, domain := range []string{"Inspector", "Page", "Log", "Runtime", "Audits", "DOM"} {
-		if err := b.try(domain+".enable", nil, nil); err != nil {
-			return err
-		}
+		b.call(domain+".enable", nil, nil)
 	}
-	return b.try("Emulation.setScriptExecutionDisabled", params{"value": true}, nil)
+	b.call("Emulation.setScriptExecutionDisabled", params{"value": true}, nil)
 }
 
 // A Look is a kind of screen for a page.
