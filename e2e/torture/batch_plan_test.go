@@ -35,7 +35,6 @@ type batchRow struct {
 // batchStep is something that is done to a batch.
 type batchStep struct {
 	what  string
-	how   string      // details of what
 	shots []applyShot // several shots run at the same moment
 	tidy  bool        // unknown rows are settled afterwards
 }
@@ -61,7 +60,6 @@ type applyShot struct {
 	interrupts    int
 	several       bool // others apply the plan at the same moment
 	meet          *meeting
-	harmed        bool // the states of its rows are checked separately
 }
 
 // rowFault is what the ledger does with one of the rows that are left.
@@ -105,30 +103,20 @@ func drawBatch(seed uint64, n int) batchPlan {
 	}
 	if first.same {
 		p.file[1].content = p.file[0].content
-	} else if first.apart {
-		p.elsewhere = first.elsewhere
 	} else if chance(15) {
 		p.before = 1 + rng.IntN(3)
 	} else if chance(15) {
 		p.elsewhere = 1 + rng.IntN(3)
 	}
-	p.steps, p.sure, p.share, p.secure = first.steps, len(first.steps), (p.share || first.share) && !first.file,
-		p.secure || first.secure
-	switch {
-	case p.sure > 0:
-	case chance(10):
+	p.steps, p.sure, p.share, p.secure = first.steps, len(first.steps), p.share || first.share, p.secure || first.secure
+	if p.sure == 0 && chance(10) {
 		p.steps = append(p.steps, inRun(rng))
-	case chance(25) && p.before == 0 && p.elsewhere == 0:
-		first = pick(rng, besides())
-		p.steps, p.elsewhere, p.share = append(p.steps, first.steps...), first.elsewhere,
-			(p.share || first.share) && !first.file
 	}
 	for range 60 {
 		p.steps = append(p.steps, drawBatchStep(rng))
 	}
 	p.ending = drawDecisions(rng)
-	rejected := slices.ContainsFunc(p.steps, func(s batchStep) bool { return s.what == doRejected })
-	if p.elsewhere > 0 || rejected { // another machine pays some, so every apply needs the list
+	if p.elsewhere > 0 { // another machine pays some, so every apply needs the list
 		for _, s := range p.steps {
 			for i := range s.shots {
 				s.shots[i].noLookup = false
@@ -143,11 +131,8 @@ type beginning struct {
 	steps []batchStep
 	same  bool // the first two rows are the same
 	share bool // it needs a journal that several processes share
-	file  bool // it needs a journal in a file
 
-	secure    bool // it needs a proxy
-	apart     bool // nothing is paid before, except
-	elsewhere int  // this many rows by another machine
+	secure bool // it needs a proxy
 
 	finds []string // the mutants that it finds
 }
@@ -234,8 +219,6 @@ func sureOfBatches(seed uint64) (all []beginning) {
 		leaving = append(leaving, batchStep{what: doApply,
 			shots: []applyShot{{shot: shot{cut: c, noLookup: true}, concurrency: 1}}})
 	}
-	leaving = append(leaving, batchStep{what: doSkew, shots: []applyShot{{concurrency: 1}}})
-	ending = append(ending, endings()...)
 	rng.Shuffle(len(leaving), func(i, j int) { leaving[i], leaving[j] = leaving[j], leaving[i] })
 	rng.Shuffle(len(ending), func(i, j int) { ending[i], ending[j] = ending[j], ending[i] })
 	for i := range max(len(leaving), len(ending)) {
@@ -270,7 +253,6 @@ func sureOfBatches(seed uint64) (all []beginning) {
 			steps: []batchStep{{what: doApply, shots: []applyShot{late}}, {what: doApply, shots: []applyShot{rest}}},
 			finds: []string{"duplicates", "resend-unknown"}})
 	}
-	all = append(all, besides()...)
 	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	for _, b := range all {
 		for i := range b.steps { // so that each step has something to do

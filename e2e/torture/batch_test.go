@@ -36,7 +36,6 @@ type batch struct {
 	story   []string
 	killed  int
 	settled bool // nothing is left to do
-	lost    bool // the journal has lost records
 
 	alreadyPaid int // the value of --already-paid
 
@@ -174,10 +173,6 @@ func (b *batch) do(s batchStep) {
 	case doRelease:
 		b.ask("/pay-late", b.own())
 		b.story = append(b.story, "what was late is paid now")
-	default:
-		if b.mutant != leavesOpen {
-			b.doBesides(s)
-		}
 	}
 }
 
@@ -294,7 +289,7 @@ func (b *batch) apply(s applyShot) *attempt {
 	flag(s.keepGoing, "--keep-going")
 	flag(s.retryRejected, "--retry-rejected")
 	flag(s.duplicates, "--allow-duplicate")
-	flag(s.noLookup && !b.lost, "--lookup", "never")
+	flag(s.noLookup, "--lookup", "never")
 	flag(s.rate != "", "--rate", s.rate)
 	flag(b.alreadyPaid > 0, "--already-paid", fmt.Sprint(b.alreadyPaid))
 	b.begin(a, args...)
@@ -529,9 +524,6 @@ func (b *batch) judge(a *attempt, before map[string]row, several, retried bool) 
 		if a.exit == 0 && states["accepted"] != len(b.file) {
 			b.wrong("attempt %d ended well, and the journal has %s", a.n, counts(states))
 		}
-		return
-	}
-	if a.apply.harmed {
 		return
 	}
 	b.judgeRows(a, before, asked)

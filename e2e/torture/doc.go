@@ -38,25 +38,17 @@
 //   - A third of the merchants, and half of those with single withdrawals, reach the ledger over TLS, with a
 //     private authority, through a proxy. The proxy breaks a connection after a drawn number of bytes of its
 //     handshake, its request or its response.
-//   - Lists are stale, come in four orders, and move both ways while they are read. They spell addresses,
-//     codes and order ids differently from the creates. The Date header is wrong by minutes.
-//   - The record of an outcome fails: the disk is full, the disk breaks, the connection to the journal
-//     breaks, or another program holds the journal's lock. Clocks are set. A process is stopped between its
-//     record and the first byte, sometimes for so long that others decide about its row.
-//   - While a plan is applied, its file is overwritten, replaced, truncated or deleted. Files of the journal
-//     are removed, an older copy replaces them, the account is renamed, and another machine pays rejected
-//     rows.
+//   - Lists come in four orders, and move both ways while they are read. They spell addresses,
+//     codes and order ids differently from the creates.
+//   - The record of an outcome fails: the disk is full, the disk breaks, or the connection to the journal breaks.
+//     Clocks are wrong. A process is stopped between its record and the first byte. TestFullDisk fills a real disk.
 //
-// Each of these is the first step of a batch of its own, or ends one (beside_test.go). The program is held or
-// stopped at a point until the test has acted. A note in a directory tells the test that it is there.
-// TestFullDisk fills a real disk.
+// In the end each unknown order is settled, books and list agree, and a new order can be paid. What else happens to
+// a journal, a plan or a list from outside, and who approves, is in package explore, in every order of events.
 //
 // To reach points inside the program, the tests build a second binary from copies of its sources with a few
 // patched lines (overlay_test.go). The sources themselves know nothing of it. The same binary has mutants:
 // bugs that a developer might make. These tests must find each of them, or they prove nothing.
-//
-// Plans that must be approved have tests of their own (approval_test.go): an apply of one is killed at each
-// point, and programs with bugs in the check of approvals send what the sound one refuses.
 //
 // Nothing depends on the speed of the machine. The tests wait for each event until it happens, or until the
 // process that should cause it has ended. Processes that must be at the same point at the same moment wait
@@ -70,6 +62,6 @@
 //	go test ./e2e/torture -kills 4000 -seed 7 -v -timeout 0
 //	go test ./e2e/torture -run Batch -kills 4000 -seed 7 -v -timeout 0
 //	go test ./e2e/torture -run TestCrashes -kills 400 -journal "postgres://till@127.0.0.1:5432/till?sslmode=disable"
-//	go test ./e2e/torture -run TestBatchCrashes -kills 0 -step 'the plan file changes' -v
+//	go test ./e2e/torture -run TestBatchCrashes -kills 0 -step 'apply, with SIGINT' -v
 //	make torture N=20000 SEED=1
 package torture

@@ -290,7 +290,7 @@ func (w *world) begin(a *attempt, args ...string) {
 		"XDG_STATE_HOME=" + filepath.Join(w.dir, "state"), "TILL_API_KEY=" + w.key, "TILL_RETRIES=1",
 		"TILL_TORTURE_POINT=" + a.shot.point, "TILL_TORTURE_MUTANT=" + w.mutant,
 		"TILL_TORTURE_DO=" + a.shot.do, "TILL_TORTURE_NOTES=" + string(a.shot.notes),
-		fmt.Sprint("TILL_TORTURE_WAIT=", a.shot.wait.Milliseconds()), fmt.Sprint("TILL_TORTURE_TIMES=", a.shot.times),
+		fmt.Sprint("TILL_TORTURE_TIMES=", a.shot.times),
 	}
 	if a.apply != nil {
 		a.cmd.Env = append(a.cmd.Env, fmt.Sprint("TILL_TORTURE_NTH=", a.apply.nth))
@@ -516,6 +516,11 @@ func (w *world) finish() {
 	}
 	if a := w.persist("journal", "check"); a.exit != 0 {
 		w.violate("%s: till %s: exit %d: %s%s", w.name, a.what, a.exit, a.stdout.String(), a.stderr.String())
+	}
+	last := w.end(w.create("9900000000", content{code: "Btc", amount: "0.3", address: addressOf(9_900_000)},
+		shot{fault: instruction{fault: "ok", commit: true}}, nil))
+	if last.exit != 0 && last.exit != 41 {
+		w.violate("%s: all is settled, and a new order ended with %d: %s", w.name, last.exit, last.stderr.String())
 	}
 	export := w.till(&attempt{}, "journal", "export")
 	rows, err := decodeRows(&export.stdout)

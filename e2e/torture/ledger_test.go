@@ -5,7 +5,6 @@ package torture
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"crypto/tls"
 	"encoding/json"
 	"fmt"
@@ -44,7 +43,6 @@ type ledger struct {
 	pauses   map[string]int                 // by key: how many payments are allowed for now
 	steady   map[string]bool                // keys whose lists can always be read
 	views    map[string]*view               // by key: how its payments are shown
-	twins    map[string]*twins              // by key
 }
 
 // created is a create of an attempt at a batch.
@@ -81,7 +79,7 @@ func serveLedger() {
 		acks: map[int]chan struct{}{}, reached: map[string]int{}, rng: rand.New(rand.NewPCG(1, 2)),
 		scripts: map[int]map[string]instruction{}, at: map[string]int{}, creates: map[string][]created{},
 		released: map[int]chan struct{}{}, pauses: map[string]int{}, steady: map[string]bool{},
-		proxies: map[string]net.Listener{}, ids: newIdentity(), views: map[string]*view{}, twins: map[string]*twins{},
+		proxies: map[string]net.Listener{}, ids: newIdentity(), views: map[string]*view{},
 	}
 	control, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -210,13 +208,6 @@ func (l *ledger) controls() http.Handler {
 		defer l.mu.Unlock()
 		l.views[r.FormValue("key")] = v
 	})
-	mux.HandleFunc("/twin", func(w http.ResponseWriter, r *http.Request) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if t := l.twins[r.FormValue("key")]; t != nil {
-			close(t.second)
-		}
-	})
 	mux.HandleFunc("/quiet", l.quiet)
 	return mux
 }
@@ -340,11 +331,10 @@ func (l *ledger) accept(place string, ln net.Listener, serve func(n int, c *net.
 	}
 }
 
-// caller is a connection to a door. skew is how far the service's clock is ahead for it.
+// caller is a connection to a door.
 type caller struct {
 	net.Conn
-	tcp  *net.TCPConn
-	skew time.Duration
+	tcp *net.TCPConn
 }
 
 // serve answers requests, in TLS if the connection begins with it.
@@ -365,11 +355,6 @@ func (l *ledger) serve(n int, tcp *net.TCPConn) {
 		if err != nil { // the request broke off, so nothing is done
 			return
 		}
-		l.mu.Lock()
-		if v := l.views[req.Header.Get("Authorization")]; v != nil {
-			c.skew = v.Skew
-		}
-		l.mu.Unlock()
 		keep := false
 		switch req.URL.Path {
 		case "/ping":
@@ -400,7 +385,7 @@ func (c *caller) response(status int, body string, headers ...string) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "HTTP/1.1 %d %s\r\nContent-Length: %d\r\nContent-Type: application/json\r\n", status,
 		http.StatusText(status), len(body))
-	fmt.Fprintf(&b, "Date: %s\r\n", time.Now().Add(c.skew).UTC().Format(http.TimeFormat))
+	fmt.Fprintf(&b, "Date: %s\r\n", time.Now().UTC().Format(http.TimeFormat))
 	for _, h := range headers {
 		b.WriteString(h + "\r\n")
 	}
@@ -423,8 +408,6 @@ func (c *caller) response(status int, body string, headers ...string) []byte {
 //	400 400e                 this status, without or with the error envelope
 //	html null empty trailing a 200 that is not an id
 //	other                    a 200 with the id of another payment that the journal has
-//	twin                     a 200 with the id of the first payment, for the first two payments: once both are
-//	                         asked for, and for the second when the tests say so
 //
 // The client is killed after the request is read (read), after the payment is made (commit), or when half of
 // the answer is written (answer).
@@ -542,8 +525,6 @@ func (l *ledger) create(c *caller, req *http.Request, body []byte) (keep bool) {
 		if other == p.ID {
 			return false
 		}
-	case "twin":
-		out = c.response(200, strconv.Quote(l.twin(p)))
 	case "307":
 		out = c.response(307, "", "Location: "+req.URL.Path+"?again")
 	default:
@@ -565,41 +546,6 @@ func (l *ledger) create(c *caller, req *http.Request, body []byte) (keep bool) {
 	}
 	_, err := c.Write(out)
 	return err == nil
-}
-
-// twin returns the id with which a payment is answered: that of the merchant's first payment, for the first
-// two payments. The second waits until the tests say so.
-func (l *ledger) twin(p payment) string {
-	l.mu.Lock()
-	t := l.twins[p.Key]
-	if t == nil {
-		t = &twins{id: p.ID, both: make(chan struct{}), second: make(chan struct{})}
-		l.twins[p.Key] = t
-	}
-	t.payments++
-	n := t.payments
-	l.mu.Unlock()
-	switch n {
-	case 1: // both are asked for before either is recorded
-		select {
-		case <-t.both:
-		case <-time.After(patience):
-		}
-	case 2:
-		close(t.both)
-		<-t.second
-	default:
-		return p.ID
-	}
-	return t.id
-}
-
-// twins are two payments that are answered with one id.
-type twins struct {
-	payments int
-	id       string
-	both     chan struct{} // closed when both are asked for
-	second   chan struct{} // closed when the second may be answered
 }
 
 // bad makes a read fail now and then. It reports whether it did.
@@ -634,12 +580,12 @@ func (l *ledger) list(c *caller, req *http.Request) bool {
 	key := req.Header.Get("Authorization")
 	l.mu.Lock()
 	v := l.view(key)
-	size = min(size, cmp.Or(v.Page, listedAtOnce))
+	size = min(size, listedAtOnce)
 	if page < 1 || size < 1 {
 		l.mu.Unlock()
 		return c.answer(400, envelope)
 	}
-	own := v.list(l.payments, key, page, l.steady[key])
+	own := v.list(l.payments, key, l.steady[key])
 	rows := slices.Clone(own[min((page-1)*size, len(own)):min(page*size, len(own))])
 	if v.Shuffle {
 		v.rng.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })

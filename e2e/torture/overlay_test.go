@@ -60,27 +60,6 @@ var batchMutants = []string{
 	"run-in-parts",   // the rows of a run are not recorded all at once
 	"half-results",   // the results file is not replaced atomically
 	"forget-sending", // a row that a dead process was sending can be claimed again
-
-	"account-by-name",  // the account is looked up by its name at each claim
-	"one-file",         // only the database file of the journal is checked
-	"one-reading",      // a single read of the list is trusted
-	"one-case",         // an address in another case is another address
-	"outcome-once",     // an outcome is recorded at once or not at all
-	"retry-blind",      // a rejected row is sent again without reading the list
-	"outcome-unlocked", // an outcome does not wait for others of the account
-	"own-clock",        // settle_after is measured by the clock of the machine that decides
-	"slept",            // a process that slept after its record still sends
-}
-
-// approvalMutants are bugs in the check of approvals, which TestApprovalMutants must find.
-var approvalMutants = []string{
-	"skip-approval", // the number of persons is not checked
-	"count-keys",    // keys are counted, not persons
-	"verify-other",  // the signatures are verified over another file than the one that is applied
-	"forget-demand", // what the account demanded is not remembered
-	"skip-rows",     // the rows in the journal are not compared with the plan
-	"skip-single",   // a single withdrawal is not checked
-	"late-approval", // a run begins before its approvals are recorded
 }
 
 // helpers is a file that is added to each patched package.
@@ -123,8 +102,6 @@ func killpoint(name string) {
 	switch os.Getenv("TILL_TORTURE_DO") {
 	case "hold":
 		holdHere("held")
-	case "meet":
-		holdHere("held-" + strconv.Itoa(os.Getpid()))
 	case "stop": // which other threads may do before this one
 		leaveNote("stops")
 		syscall.Kill(os.Getpid(), syscall.SIGSTOP)
@@ -292,16 +269,6 @@ func (s *Sender) claimed(calls context.Context, r api.CreateWithdrawal, claim fu
 	"sync"
 `,
 	},
-	{
-		"pkg/payout/send.go", `
-		order, err := s.ledger.Finish(ctx, ticket, out)
-`, `
-		order, err := s.ledger.Finish(ctx, ticket, out)
-		if err != nil {
-			leaveNote("failed")
-		}
-`,
-	},
 	{ // the mutants that call first do so for each claim separately
 		"pkg/payout/apply_send.go", `
 	if s.options.Rate > 0 ||`, `
@@ -438,9 +405,6 @@ func (s *Sender) claimed(calls context.Context, r api.CreateWithdrawal, claim fu
 	if claims {
 		killpoint("at-commit")
 	}
-	if outcomes {
-		killpoint("before-commit")
-	}
 	if outcomes && at("outcome-full") {
 		return fmt.Errorf("write journal.db-wal: %w", syscall.ENOSPC)
 	}
@@ -497,23 +461,6 @@ func (s *Sender) claimed(calls context.Context, r api.CreateWithdrawal, claim fu
 	}
 	j.disconnect()
 	return j.dialect.close(j.db)
-`,
-	},
-	{ // so that waiting for the journal's lock ends soon
-		"internal/journal/sqlite.go", `
-const wait = 10 * time.Second
-`, `
-var wait = time.Duration(cmp.Or(numberOf("WAIT"), 10_000)) * time.Millisecond
-`,
-	},
-	{
-		"internal/journal/sqlite.go", `
-import (
-	"context"
-`, `
-import (
-	"cmp"
-	"context"
 `,
 	},
 	{
@@ -692,7 +639,7 @@ func TestPatchesFit(t *testing.T) {
 			t.Errorf("no patch has the point %s", name)
 		}
 	}
-	for _, name := range slices.Concat(mutants, batchMutants, approvalMutants) {
+	for _, name := range slices.Concat(mutants, batchMutants) {
 		if !strings.Contains(all, fmt.Sprintf("mutant(%q)", name)) {
 			t.Errorf("no patch has the mutant %s", name)
 		}

@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"time"
 )
 
 // plan is what is done to one order. It depends only on the seed of the run and the number of the order.
@@ -41,6 +40,7 @@ const (
 	doReconcile = "reconcile"
 	doResolve   = "resolve"
 	doRelease   = "let what is late be paid"
+	doStop      = "SIGSTOP"
 )
 
 // shot is one run of the program and what is done to it.
@@ -54,11 +54,10 @@ type shot struct {
 	pause    bool // before the record is made, until the others are there
 	cut      cut  // where the proxy, if any, breaks its connections
 
-	do    string // at its point, instead of dying: "hold", "stop" or "meet"
+	do    string // at its point, instead of dying: "hold" or "stop"
 	notes notes
-	wait  time.Duration // for the journal's lock; 0: the default
-	times int           // in a row that its point is reached; 0: once
-	ahead string        // how far its clock is ahead; with "stop", from then on
+	times int    // in a row that its point is reached; 0: once
+	ahead string // how far its clock is ahead; with "stop", from then on
 }
 
 func (s shot) String() string {

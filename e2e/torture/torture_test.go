@@ -294,7 +294,7 @@ func (r *run) allBatches(server *pgtest.Server) {
 	if *stepOnly != "" {
 		order = slices.DeleteFunc(order, func(n int) bool {
 			return !slices.ContainsFunc(sure[n].steps,
-				func(s batchStep) bool { return strings.HasPrefix(s.what+" "+s.how, *stepOnly) })
+				func(s batchStep) bool { return strings.HasPrefix(s.what, *stepOnly) })
 		})
 		sure = sure[:len(order)]
 	}

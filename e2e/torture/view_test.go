@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // view is how the ledger shows the payments of one merchant. The zero value lists the newest first,
@@ -24,16 +23,9 @@ type view struct {
 	// stays right.
 	Restless bool
 	Shuffle  bool // the payments of a page are in another order at each read
-	// Hidden are order ids that the list does not show in the next Stale reads of its first page and of the
-	// pages after it. Such a list is right for a moment that has passed.
-	Hidden   []string
-	Stale    int
-	Page     int // payments of a page at most; 0: listedAtOnce
 	Spelling spelling
-	Skew     time.Duration // of the Date header
 
 	rng     *rand.Rand
-	stale   bool
 	changed map[string]int // by id: the time of the change; 0: unchanged
 	changes int
 }
@@ -63,13 +55,9 @@ func (l *ledger) view(key string) *view {
 }
 
 // list returns the whole list as it is when one of its pages is read.
-func (v *view) list(all []payment, key string, page int, steady bool) (own []payment) {
-	if page == 1 {
-		v.stale = v.Stale > 0
-		v.Stale--
-	}
+func (v *view) list(all []payment, key string, steady bool) (own []payment) {
 	for _, p := range slices.Backward(all) {
-		if p.Key == key && !(v.stale && slices.Contains(v.Hidden, p.OrderID)) {
+		if p.Key == key {
 			own = append(own, p)
 		}
 	}
