@@ -216,24 +216,6 @@ func unpack(t *testing.T, name string) map[string][]byte {
 	return files
 }
 
-func TestArchivesHaveBinaryManPagesAndCompletions(t *testing.T) {
-	for name, also := range map[string][]string{
-		"linux_amd64.tar.gz": {"till", "man/man1/till.1", "man/man7/till-exit-codes.7", "completions/till.bash",
-			"completions/_till", "completions/till.fish"},
-		"darwin_arm64.tar.gz": {"till", "man/man1/till-withdraw-create.1", "completions/_till"},
-		"windows_amd64.zip":   {"till.exe", "completions/till.ps1"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			files := unpack(t, find(t, name))
-			for _, want := range append(also, "LICENSE", "THIRD_PARTY_NOTICES", "README.md", "AGENTS.md", "CHANGELOG.md", "docs/paying.md") {
-				if len(files[want]) == 0 {
-					t.Errorf("it has no %s: %v", want, slices.Sorted(maps.Keys(files)))
-				}
-			}
-		})
-	}
-}
-
 func TestBinariesAreForTheirPlatformsAndStripped(t *testing.T) {
 	for name, machine := range map[string]elf.Machine{"linux_amd64": elf.EM_X86_64, "linux_arm64": elf.EM_AARCH64} {
 		f, err := elf.NewFile(bytes.NewReader(unpack(t, find(t, name+".tar.gz"))["till"]))
@@ -483,18 +465,6 @@ func TestExportIsTheCommit(t *testing.T) {
 	}
 	if text := run1(t, "git", "-C", to, "archive", "HEAD"); !strings.Contains(text, "data/one") {
 		t.Error("attributes outside the commit count")
-	}
-}
-
-func TestReleaseIsForSixPlatforms(t *testing.T) {
-	var names []string
-	for _, p := range platforms() {
-		names = append(names, p.String())
-	}
-	slices.Sort(names)
-	if want := []string{"darwin_amd64", "darwin_arm64", "linux_amd64", "linux_arm64", "windows_amd64",
-		"windows_arm64"}; !slices.Equal(names, want) {
-		t.Errorf("it is for %v, want %v", names, want)
 	}
 }
 
@@ -1092,10 +1062,6 @@ func TestUnknownLicenceIsRefused(t *testing.T) {
 			map[string]string{"LICENSE": mit +
 				strings.Repeat("You may not sell this to anybody who would sell it to somebody else. ", 20)},
 			"is not a licence that is known"},
-		{"MIT with a short clause",
-			map[string]string{"LICENSE": mit +
-				"\nYou may not sell the Software, and a company with more than ten employees may not use it at all.\n"},
-			"is not a licence that is known"},
 		{"MIT with a clause before it", map[string]string{"LICENSE": "Not for sale.\n\n" + mit},
 			"is not a licence that is known"},
 		{"Apache", map[string]string{"LICENSE": apache}, ""},
@@ -1107,22 +1073,12 @@ func TestUnknownLicenceIsRefused(t *testing.T) {
 		{"MIT with a clause in the copyright",
 			map[string]string{"LICENSE": strings.Replace(mit, "the till authors", "us. You may not sell this.", 1)},
 			"unknown is \"Copyright"},
-		{"MIT twice with a clause between", map[string]string{"LICENSE": mit + "\nAlso, do no evil.\n\n" + mit},
-			"is not a licence that is known"},
 		{"GPL of a third party",
 			map[string]string{"LICENSE": mit, "LICENSE-3RD-PARTY.md": "GNU General Public License version 3 applies"},
 			"LICENSE-3RD-PARTY.md of the module example.com/m is not a licence that is known"},
-		{"GPL first", map[string]string{"LICENSE": mit, "GPL-LICENSE.txt": gpl},
-			"GPL-LICENSE.txt of the module example.com/m has the licence GPL"},
-		{"notices", map[string]string{"LICENSE": mit, "THIRD-PARTY-NOTICES": "Pay us."}, "is not a licence that is known"},
-		{"copyright", map[string]string{"LICENSE": mit, "COPYRIGHT": "Pay us."}, "is not a licence that is known"},
-		{"copying", map[string]string{"LICENSE": mit, "README.COPYING": "Pay us."}, "is not a licence that is known"},
-		{"patents", map[string]string{"LICENSE": mit, "PATENTS": "Pay us."}, "is not a licence that is known"},
 		{"logo", map[string]string{"LICENSE": mit, "LICENSE-LOGO": "Pay us."}, "is not a licence that is known"},
 		{"directory", map[string]string{"LICENSE": mit, "LICENSES/GPL": gpl}, "has a directory LICENSES"},
 		{"code", map[string]string{"LICENSE": mit, "license.go": "package license"}, ""},
-		{"MIT and another file", map[string]string{"LICENSE": mit, "LICENSE-COMMERCIAL": "Pay us."},
-			"is not a licence that is known"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
