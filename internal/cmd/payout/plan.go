@@ -109,9 +109,9 @@ func (f *planFlags) check(file string) error {
 	return nil
 }
 
-// planMemory is more than the memory that a million rows take. With the limit of the other commands,
-// collecting garbage would take most of the time.
-const planMemory = 320 << 20
+// planMemory is more than the memory that a million rows and an earlier run of them take. With the limit of the
+// other commands, collecting garbage would take most of the time.
+const planMemory = 512 << 20
 
 // makePlan makes the plan of a file, and returns who must approve it.
 func makePlan(
