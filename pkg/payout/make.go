@@ -285,7 +285,7 @@ func (m *maker) checked(r *parsedRow) inputRow {
 	if limit, broken := errors.AsType[*money.LimitError](m.tally.Add(pays)); broken {
 		m.exceeds(limit, Detail{Line: r.line, Field: limit.Field, Message: sheet.Shorten(limit.Error())})
 	}
-	m.made.Plan.count(m.money, r.row)
+	m.made.Plan.count(r.row, m.money.DecimalsOf(r.row.Amount.Kind, r.row.Amount.Code))
 	row.minor, row.key = r.row.Amount.Minor, r.key
 	row.coin = m.coinOf(&r.row)
 	row.pack(r.row.Address, r.row.Memo, r.row.Callback, r.row.Note, r.row.Reference)

@@ -135,26 +135,10 @@ func (d decimals) of(a api.BigAmount) int {
 	return money.Unknown
 }
 
-// learn takes the number of decimals from an amount as a plan shows it. It reports whether the text is the
-// amount, with the same decimals as the amounts of this unit before it.
-func (d decimals) learn(a api.BigAmount, pays string) bool {
-	n := money.Unknown
-	if number, _, _ := strings.Cut(pays, " "); pays != money.FormatBig(a, n) {
-		_, fraction, _ := strings.Cut(number, ".")
-		n = len(fraction)
-	}
-	u := journal.LowerCase(a.Unit())
-	if _, known := d[u]; !known {
-		d[u] = n
-	}
-	return d[u] == n && n <= api.MaxDecimals && money.FormatBig(a, n) == pays
-}
-
-// count adds one more row to the fields that follow from the rows. The registry has the decimals of its
-// amount.
-func (p *Plan) count(m money.Registry, row PlanRow) {
+// count adds one more row, with the decimals of its amount, to the fields that follow from the rows.
+func (p *Plan) count(row PlanRow, decimals int) {
 	p.Totals = addTotal(p.Totals, Total{api.Big(row.Amount), 1})
-	p.decimals[journal.LowerCase(row.Amount.Unit())] = m.DecimalsOf(row.Amount.Kind, row.Amount.Code)
+	p.decimals[journal.LowerCase(row.Amount.Unit())] = decimals
 	if address.OneCase(row.Address) {
 		p.OneCase++
 	}

@@ -48,7 +48,7 @@ func testRows() []PlanRow {
 func writePlan(p *Plan, m money.Registry, rows []PlanRow) error {
 	p.OneCase, p.Totals, p.decimals = 0, nil, decimals{}
 	for _, r := range rows {
-		p.count(m, r)
+		p.count(r, m.DecimalsOf(r.Amount.Kind, r.Amount.Code))
 	}
 	return p.save(slices.Values(rows))
 }
@@ -232,7 +232,7 @@ func TestPlanWithARightDigestIsReadStrictly(t *testing.T) {
 		"an end before it begins":   {`2026-05-04T10`, `2026-04-04T10`},
 		"another zone":              {`2026-05-04T10:00:00Z`, `2026-05-04T10:00:00+00:00`},
 		"a deep nest":               {`"limits": {`, `"limits": ` + strings.Repeat("[", 20000) + `{`},
-		"a long line":               {`"address":"D6"`, `"address":"` + strings.Repeat("D", maxLine) + `"`},
+		"a long line":               {`"address":"D6"`, `"address":"` + strings.Repeat("D", maxRow+1) + `"`},
 		"a long unknown member":     {`"order_id":"2"`, `"order_id":"2","` + strings.Repeat("x", 5000) + `":1`},
 		"a long memo":               {`"memo":"rent, 7"`, `"memo":"` + strings.Repeat("\\u0007", 5000) + `"`},
 		"something for limits":      {`"limits": {`, `"limits": 5, "x": {`},

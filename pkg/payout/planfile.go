@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"example.com/till/internal/address"
+	"example.com/till/internal/money"
 	"example.com/till/internal/planfile"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout/sheet"
@@ -27,7 +27,6 @@ const (
 	digestKind = "sha256:"
 	begins     = "{\n  \"account\": "
 	afterRows  = "  ],"
-	maxLine    = 256 << 10 // bytes; it has more text around the fields of a row, and escapes some characters
 	tailFormat = "  \"digest\": \"%s\"\n}\n"
 )
 
@@ -119,73 +118,12 @@ func digestOf(sum hash.Hash) string {
 }
 
 // check takes the fields of the plan from its text, except for the digest. A person who edits a plan can also
-// make a new digest, so check refuses a plan that is inconsistent even if its digest is right.
+// make a new digest, so check writes what it has read again. Totals, and amounts as a person reads them, follow
+// from the rows.
 func (p *Plan) check(text []byte) error {
 	head, rows, _ := bytes.Cut(text, []byte(planfile.BeforeRows+"\n"))
-	if err := p.readHead(head); err != nil {
-		return err
-	}
-	var sums []Total
-	ids, line := map[string]bool{}, bytes.Count(head, []byte{'\n'})+1
-	p.Rows = make([]PlanRow, 0, bytes.Count(rows, []byte{'\n'}))
-	for text := range bytes.Lines(rows) {
-		if line++; string(text) == afterRows+"\n" {
-			break
-		}
-		row, err := p.readRow(text, line)
-		if err != nil {
-			return err
-		}
-		sums = addTotal(sums, Total{api.Big(row.Amount), 1})
-		ids[row.ExternalOrderID] = true
-		p.Rows = append(p.Rows, row)
-	}
-	if len(ids) != len(p.Rows) {
-		return p.changed("an order id is in it twice")
-	}
-	if !slices.Equal(sums, p.Totals) {
-		return p.changed("its totals are not those of its rows")
-	}
-	// every other spelling of what was read gives another digest
-	if again, err := p.write(io.Discard, slices.Values(p.Rows)); err != nil || again != p.Digest {
-		return p.changed("it is not as till writes it")
-	}
-	return nil
-}
-
-// readRow reads a row from its line.
-func (p *Plan) readRow(text []byte, line int) (PlanRow, error) {
-	if len(text) > maxLine {
-		return PlanRow{}, p.changed("line %d is too long", line)
-	}
-	var l planfile.Row
-	if err := json.Unmarshal(bytes.TrimRight(text, ",\n"), &l); err != nil {
-		return PlanRow{}, p.changed("line %d cannot be read: %s", line, sheet.Cause(err))
-	}
-	row := PlanRow{CreateWithdrawal: api.CreateWithdrawal{Currency: l.Currency, Amount: l.Amount, Address: l.Address,
-		Callback: l.Callback, ExternalOrderID: l.OrderID, Memo: l.Memo}, Note: l.Note, Reference: l.Reference, Line: l.Line, Warned: l.Warned}
-	if err := row.Validate(); err != nil {
-		return row, p.changed("line %d: %v", line, err)
-	}
-	if row.ExternalOrderID == "" {
-		return row, p.changed("line %d: it has no order id", line)
-	}
-	if len(row.Address+row.Memo+row.Callback+row.Note+row.Reference) > maxRow {
-		return row, p.changed("line %d is too long", line)
-	}
-	if address.OneCase(row.Address) {
-		p.OneCase++
-	}
-	if !p.decimals.learn(api.Big(row.Amount), l.Pays) {
-		return row, p.changed("line %d: it says that it pays %q, and that is not the amount", line, l.Pays)
-	}
-	return row, nil
-}
-
-// readHead reads the part before the rows.
-func (p *Plan) readHead(text []byte) error {
 	var h planfile.Head
-	if err := json.Unmarshal(append(bytes.Clone(text), planfile.BeforeRows+"]}"...), &h); err != nil {
+	if err := json.Unmarshal(append(bytes.Clone(head), planfile.BeforeRows+"]}"...), &h); err != nil {
 		return p.changed("its head cannot be read: %s", sheet.Cause(err))
 	}
 	if h.Account == "" || h.BaseURL == "" || h.Expires.Before(h.Made) {
@@ -194,11 +132,54 @@ func (p *Plan) readHead(text []byte) error {
 	p.Account = Account{Address: h.BaseURL, Name: h.Account}
 	p.Made, p.Expires = h.Made.UTC(), h.Expires.UTC()
 	p.Batch, p.Since, p.Limits, p.Warnings, p.Layout = h.Batch, h.Since, Limits(h.Limits), h.Warnings, h.Layout
-	for _, t := range h.Totals {
-		if !p.decimals.learn(t.Amount, t.Pays) {
-			return p.changed("it says of a total that it is %q, and that is not the amount", t.Pays)
+	ids, line := map[string]bool{}, bytes.Count(head, []byte{'\n'})+1
+	p.Rows = make([]PlanRow, 0, bytes.Count(rows, []byte{'\n'}))
+	for text := range bytes.Lines(rows) {
+		if line++; string(text) == afterRows+"\n" {
+			break
 		}
-		p.Totals = append(p.Totals, Total{t.Amount, t.Rows})
+		row, pays, err := readRow(bytes.TrimRight(text, ",\n"))
+		if err == nil && ids[row.ExternalOrderID] {
+			err = errors.New("its order id is in the plan twice")
+		}
+		if err != nil {
+			return p.changed("line %d: %s", line, sheet.Cause(err))
+		}
+		ids[row.ExternalOrderID] = true
+		p.count(row, decimalsIn(pays, api.Big(row.Amount)))
+		p.Rows = append(p.Rows, row)
+	}
+	if again, err := p.write(io.Discard, slices.Values(p.Rows)); err != nil || again != p.Digest {
+		return p.changed("its totals or shown amounts do not fit its rows, or it is not as till writes it")
 	}
 	return nil
+}
+
+// readRow reads a row, and the amount for the reader in it.
+func readRow(text []byte) (row PlanRow, pays string, err error) {
+	var l planfile.Row
+	if err := json.Unmarshal(text, &l); err != nil {
+		return row, "", err
+	}
+	row = PlanRow{CreateWithdrawal: api.CreateWithdrawal{Currency: l.Currency, Amount: l.Amount, Address: l.Address,
+		Callback: l.Callback, ExternalOrderID: l.OrderID, Memo: l.Memo}, Note: l.Note, Reference: l.Reference, Line: l.Line, Warned: l.Warned}
+	switch err := row.Validate(); {
+	case err != nil:
+		return row, "", err
+	case row.ExternalOrderID == "":
+		return row, "", errors.New("it has no order id")
+	case len(row.Address+row.Memo+row.Callback+row.Note+row.Reference) > maxRow:
+		return row, "", errors.New("it is too long")
+	}
+	return row, l.Pays, nil
+}
+
+// decimalsIn returns the number of decimals with which a text shows an amount.
+func decimalsIn(text string, a api.BigAmount) int {
+	number, _, _ := strings.Cut(text, " ")
+	_, fraction, _ := strings.Cut(number, ".")
+	if n := len(fraction); n <= api.MaxDecimals && text != money.FormatBig(a, money.Unknown) {
+		return n
+	}
+	return money.Unknown
 }

@@ -278,7 +278,7 @@ func (p *Plan) maker(added []Currency) *maker {
 	m := &maker{money: registryOf(added), seed: maphash.MakeSeed(), made: Made{Plan: &Plan{Batch: p.Batch, Layout: p.Layout, decimals: decimals{}}}, rows: make([]inputRow, len(p.Rows)),
 		marks: make([]bool, len(p.Rows))}
 	for i, r := range p.Rows {
-		m.made.Plan.count(m.money, r)
+		m.made.Plan.count(r, m.money.DecimalsOf(r.Amount.Kind, r.Amount.Code))
 		m.rows[i] = inputRow{id: parseID(r.ExternalOrderID), minor: r.Amount.Minor, key: contentOf(r.CreateWithdrawal).Key(),
 			line: uint32(r.Line), coin: m.coinOf(&r)}
 		m.rows[i].pack(r.Address, r.Memo, r.Callback, r.Note, r.Reference)
