@@ -222,9 +222,7 @@ func TestAppendLine(t *testing.T) {
 		Amount: api.Amount{Kind: api.Crypto, Code: "Doge", Minor: -7}, Address: "a"}}
 	for _, r := range append(testRows(), odd, bare) {
 		want, err := json.Marshal(lineOf(r, "9 minor"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		if got, err := lineOf(r, "9 minor").Append([]byte("x")); err != nil || string(got) != "x"+string(want) {
 			t.Errorf("%s, %v\nwant x%s", got, err, want)
 		}
@@ -257,9 +255,7 @@ func TestCheckDecimals(t *testing.T) {
 		"another of a name": {with(8), []Currency{{Code: "Doge", Kind: api.Fiat, Decimals: 8}}, "no decimals known now"},
 	} {
 		p := testPlan(t)
-		if err := writePlan(p, registryOf(c.then), []PlanRow{row}); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, writePlan(p, registryOf(c.then), []PlanRow{row}))
 		err := open(t, p.Path).CheckDecimals(c.now)
 		if c.says == "" && err != nil || c.says != "" &&
 			(ruleOf(err) != RuleDecimals || !strings.Contains(err.Error(), c.says)) {
@@ -277,23 +273,16 @@ func TestSenderRefusesMistypedAddresses(t *testing.T) {
 	rows.ExternalOrderID = "2"
 
 	d := newDesk(t)
-	_, err := d.send(bad)
-	wantKind(t, err, Refused, money.RuleAddress)
-	_, err = d.apply(d.plan(nil, rows), ApplyOptions{})
-	wantKind(t, err, Refused, money.RuleAddress)
+	wantKind(t, errorOf(d.send(bad)), Refused, money.RuleAddress)
+	wantKind(t, errorOf(d.apply(d.plan(nil, rows), ApplyOptions{})), Refused, money.RuleAddress)
 	d.s.wantCreates(0)
-	if _, err := d.apply(d.plan(func(p *Plan) { p.Limits.AllowBadAddress = true }, rows), ApplyOptions{}); err != nil {
-		t.Error(err)
-	}
+	d.mustApply(d.plan(func(p *Plan) { p.Limits.AllowBadAddress = true }, rows), ApplyOptions{})
 	d.options.Limits.AllowBadAddress = true
-	if _, err := d.send(bad); err != nil {
-		t.Error(err)
-	}
+	d.mustSendAs(bad)
 	d.s.wantCreates(2)
 
 	d.money = registryOf(withFormat("bitcoin"))
 	bad.request.ExternalOrderID = "3"
-	_, err = d.send(bad)
-	wantKind(t, err, Invalid, "")
+	wantKind(t, errorOf(d.send(bad)), Invalid, "")
 	d.s.wantCreates(2)
 }

@@ -53,22 +53,16 @@ func TestVerifyKey(t *testing.T) {
 		"a sandbox's":      {set: func(d *desk) { d.options.AnyKey = true; d.s.rows = nil }},
 		"used before":      {set: func(d *desk) { d.key = "key1"; d.s.rows = nil }},
 		"of another account": {set: func(d *desk) {
-			if err := d.account(Account{Address: d.s.URL, Name: "kiosk"}).NoteKey(d.t.Context(), "key2",
-				journal.KeyChecked); err != nil {
-				d.t.Fatal(err)
-			}
+			ok(d.t, d.account(Account{Address: d.s.URL, Name: "kiosk"}).NoteKey(d.t.Context(), "key2",
+				journal.KeyChecked))
 		}, rule: RuleAccount, says: "the account kiosk at"},
 		"of another address": {set: func(d *desk) {
-			if err := d.account(Account{Address: "http://old.test", Name: "shop"}).NoteKey(d.t.Context(), "key2",
-				journal.KeyChecked); err != nil {
-				d.t.Fatal(err)
-			}
+			ok(d.t, d.account(Account{Address: "http://old.test", Name: "shop"}).NoteKey(d.t.Context(), "key2",
+				journal.KeyChecked))
 		}, rule: RuleAccount, says: "http://old.test"},
 		"of another, and adopted": {set: func(d *desk) {
 			for _, a := range []Account{{Address: d.s.URL, Name: "kiosk"}, d.ledger.Account()} {
-				if err := d.account(a).NoteKey(d.t.Context(), "key2", journal.KeyAdopted); err != nil {
-					d.t.Fatal(err)
-				}
+				ok(d.t, d.account(a).NoteKey(d.t.Context(), "key2", journal.KeyAdopted))
 			}
 			d.s.rows = nil
 		}},
@@ -102,9 +96,7 @@ func TestVerifyKey(t *testing.T) {
 				t.Errorf("the newest withdrawal was read %d times", gets-before)
 			}
 			status, err := d.ledger.Status(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			ok(t, err)
 			if noted := slices.Contains(status.Keys, used); noted != (let && !d.options.AnyKey) && used != "key1" {
 				t.Errorf("the account's keys are %v", status.Keys)
 			}
@@ -132,9 +124,7 @@ func TestVerifyKey(t *testing.T) {
 				rows := func(yield func(journal.Row, error) bool) {
 					yield(journal.Row{OrderID: "10", Content: contentOf(asked("10").request)}, nil)
 				}
-				if _, err := d.ledger.BeginRun(t.Context(), journal.Run{Name: "cafe", Digest: "cafe"}, rows); err != nil {
-					t.Fatal(err)
-				}
+				ok(t, errorOf(d.ledger.BeginRun(t.Context(), journal.Run{Name: "cafe", Digest: "cafe"}, rows)))
 				if _, err := d.ReconcileRun(t.Context(), "cafe"); err == nil {
 					t.Error("a run was reconciled")
 				}
@@ -164,10 +154,8 @@ func TestVerifyKeyWithoutHistory(t *testing.T) {
 		"unknown":    {func(d *desk) { d.bring(asked("10"), outUnknown) }, false},
 		"being sent": {func(d *desk) { d.sends(asked("10")) }, false},
 		"in conflict": {func(d *desk) {
-			if _, err := d.ledger.Settle(d.t.Context(),
-				journal.Evidence{OrderID: "10", Withdrawal: "w9", Differs: "x"}); err != nil {
-				d.t.Fatal(err)
-			}
+			ok(d.t, errorOf(d.ledger.Settle(d.t.Context(),
+				journal.Evidence{OrderID: "10", Withdrawal: "w9", Differs: "x"})))
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -202,12 +190,8 @@ func TestVerifyKeyWithAnotherProcess(t *testing.T) {
 		}
 		other := *d.Sender
 		other.Ledger = &Ledger{d.open()}
-		if err := other.verifyKey(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := other.ledger.Claim(t.Context(), other.claim(asked("10"))); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, other.verifyKey(t.Context()))
+		ok(t, errorOf(other.ledger.Claim(t.Context(), other.claim(asked("10")))))
 		if err := d.verifyNewKey(t.Context()); err != nil {
 			t.Error(err)
 		}
@@ -219,9 +203,7 @@ func TestVerifyKeyWithAnotherProcess(t *testing.T) {
 // TestKeyOfAnotherAccount checks the hint for a key that was used under another name or address.
 func TestKeyOfAnotherAccount(t *testing.T) {
 	d := newDesk(t)
-	if err := d.AdoptKey(t.Context(), d.key); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, d.AdoptKey(t.Context(), d.key))
 	at := d.Account().Address
 	for now, want := range map[Account]string{
 		{Address: at, Name: "y"}:              "till journal rename shop y",
@@ -240,26 +222,18 @@ func TestVerifyKeyOfAMerchantNamedInIt(t *testing.T) {
 	d.history()
 	use := func(merchant string) api.Withdrawal {
 		client, err := api.New(d.s.URL, api.WithAPIKey("live_"+merchant+"_Zq7wT4"), api.WithRetries(0))
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		d.client, d.key = client, client.KeyFingerprint()
 		d.s.set(func() { d.s.rows[0]["merchant_id"] = merchant })
 		w, err := client.Withdrawals.Get(t.Context(), d.s.rows[0]["id"].(string))
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		return w
 	}
-	if err := d.ledger.AdoptMerchant(t.Context(), use("merchant-20261126").MerchantID, "renamed"); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, d.ledger.AdoptMerchant(t.Context(), use("merchant-20261126").MerchantID, "renamed"))
 	if err := d.verifyKey(t.Context()); err != nil {
 		t.Errorf("a new key of the same merchant: %v", err)
 	}
 	use("merchant-20261127")
-	if e := wantKind(t, d.verifyKey(t.Context()), Refused, RuleKey); !strings.Contains(e.Msg,
-		`"merchant-20261127", where those before it belong to "merchant-20261126"`) {
-		t.Errorf("got %v", e)
-	}
+	wantKind(t, d.verifyKey(t.Context()), Refused, RuleKey,
+		`"merchant-20261127", where those before it belong to "merchant-20261126"`)
 }

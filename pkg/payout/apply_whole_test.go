@@ -39,8 +39,7 @@ func TestApplyAsksAboutWhatIsPaid(t *testing.T) {
 			paid(d)
 			p := d.plan(nil, due("101"), due("102"))
 			creates, _, _ := d.s.counts()
-			_, err := d.Sender.Apply(t.Context(), p, ApplyOptions{})
-			wantKind(t, err, Refused, RulePaidBefore)
+			wantKind(t, errorOf(d.Sender.Apply(t.Context(), p, ApplyOptions{})), Refused, RulePaidBefore)
 			d.s.wantCreates(creates)
 			if runs, err := d.Runs(t.Context()); err != nil || name == "in the journal" && len(runs) > 0 {
 				t.Errorf("it was begun: %v, %v", runs, err)
@@ -85,8 +84,7 @@ func TestApplyEnds(t *testing.T) {
 // approved it has read other amounts.
 func TestApplyChecksDecimals(t *testing.T) {
 	d := newDesk(t)
-	_, err := d.Sender.Apply(t.Context(), d.plan(nil, due("101")), ApplyOptions{})
-	wantKind(t, err, Refused, RuleDecimals)
+	wantKind(t, errorOf(d.Sender.Apply(t.Context(), d.plan(nil, due("101")), ApplyOptions{})), Refused, RuleDecimals)
 	d.s.wantCreates(0)
 }
 
@@ -97,10 +95,8 @@ func TestResultsOfARowThatIsLeft(t *testing.T) {
 	p := d.plan(nil, due("101"))
 	d.begun(p, ApplyOptions{})
 	w := withdrawal{request: due("101").CreateWithdrawal}
-	if _, err := d.ledger.Claim(t.Context(),
-		journal.Claim{OrderID: "101", Content: contentOf(w.request), Run: p.Name()}); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, errorOf(d.ledger.Claim(t.Context(),
+		journal.Claim{OrderID: "101", Content: contentOf(w.request), Run: p.Name()})))
 	for o, err := range d.Results(t.Context(), p.Name()) {
 		if err != nil || o.State != StateUnknown {
 			t.Errorf("%+v, %v", o, err)
@@ -128,34 +124,27 @@ func TestProcessThatGoesOn(t *testing.T) {
 		},
 		"expired": func(d *desk, p *Plan) error {
 			d.clock.move(100 * time.Hour)
-			_, err := d.Sender.Apply(t.Context(), p, ApplyOptions{})
-			wantKind(t, err, Refused, RulePlanExpired)
+			wantKind(t, errorOf(d.Sender.Apply(t.Context(), p, ApplyOptions{})), Refused, RulePlanExpired)
 			return nil
 		},
 		"refused before it has begun": func(d *desk, p *Plan) error {
 			d.mustSend("101")
-			_, err := d.Sender.Apply(t.Context(), p, ApplyOptions{})
-			wantKind(t, err, Refused, RulePaidBefore)
+			wantKind(t, errorOf(d.Sender.Apply(t.Context(), p, ApplyOptions{})), Refused, RulePaidBefore)
 			return nil
 		},
 		"refused after it has begun": func(d *desk, p *Plan) error {
 			d.s.set(func() { d.s.take(body("101")) })
-			_, err := d.Sender.Apply(t.Context(), p, ApplyOptions{})
-			wantKind(t, err, Refused, RulePaidBefore)
+			wantKind(t, errorOf(d.Sender.Apply(t.Context(), p, ApplyOptions{})), Refused, RulePaidBefore)
 			return nil
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
 			d.money = testMoney
-			if err := apply(d, d.plan(nil, due("101"), due("102"))); err != nil {
-				t.Fatal(err)
-			}
+			ok(t, apply(d, d.plan(nil, due("101"), due("102"))))
 			other := *d.Sender
 			other.Ledger = &Ledger{d.open()}
-			if _, err := other.Applier(t.Context(), d.plan(nil, due("9")), ApplyOptions{}); err != nil {
-				t.Error(err)
-			}
+			ok(t, errorOf(other.Applier(t.Context(), d.plan(nil, due("9")), ApplyOptions{})))
 		})
 	}
 }
@@ -170,9 +159,7 @@ func TestUnrecordedOutcomeKeepsOthersOut(t *testing.T) {
 	old := d.plan(may(""), dueTo(2)...)
 	newer := d.plan(may(old.Name()), due("9"))
 	db, err := sql.Open("sqlite", d.place)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	defer db.Close()
 	db.SetMaxOpenConns(1)
 	statement := func(text string) {
@@ -212,9 +199,7 @@ func TestPreparedPlans(t *testing.T) {
 	d := newDesk(t)
 	first, tally := d.begun(d.plan(nil, due("101")), ApplyOptions{})
 	second, all := d.begun(d.plan(nil, due("102")), ApplyOptions{})
-	if err := first.Send(t.Context(), t.Context(), tally); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, first.Send(t.Context(), t.Context(), tally))
 	other := *d.Sender
 	other.Ledger = &Ledger{d.open()}
 	applies := func() (*Applier, error) {
@@ -223,13 +208,9 @@ func TestPreparedPlans(t *testing.T) {
 	if _, err := applies(); !errors.Is(err, journal.Busy) {
 		t.Errorf("while the second plan is prepared: %v", err)
 	}
-	if err := second.Send(t.Context(), t.Context(), all); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, second.Send(t.Context(), t.Context(), all))
 	x, err := applies()
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	if err := second.Send(t.Context(), t.Context(), all); !errors.Is(err, journal.Busy) {
 		t.Errorf("while another process applies: %v", err)
 	}

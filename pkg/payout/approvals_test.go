@@ -23,9 +23,7 @@ import (
 func newApprover(t testing.TB, name string) (signer ssh.Signer, line string) {
 	t.Helper()
 	_, private, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	if signer, err = ssh.NewSignerFromKey(private); err != nil {
 		t.Fatal(err)
 	}
@@ -41,21 +39,15 @@ func (d *desk) approvedBy(names ...string) (approvals approval.Policy, keys []ss
 		keys, text = append(keys, key), text+line
 	}
 	list, err := approval.ParseApprovers("/etc/till/allowed_signers", []byte(text), time.UTC)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	ok(d.t, err)
 	return approval.Policy{Required: 2, Approvers: list}, keys
 }
 
 func signPlan(t testing.TB, p *Plan, key ssh.Signer, name string) {
 	t.Helper()
 	signature, err := p.Sign(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(p.Path+"."+name+".sig", signature, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
+	ok(t, os.WriteFile(p.Path+"."+name+".sig", signature, 0o600))
 }
 
 func wantApprovalError(t *testing.T, err error, parts ...string) {
@@ -77,14 +69,12 @@ func TestApprovalsOnSeveralMachines(t *testing.T) {
 	eachJournal(t, func(t *testing.T, d *desk) {
 		approvals, keys := d.approvedBy("ann", "bob", "cleo")
 		d.options.Approvals = approvals
-		_, err := d.send(asked("1"))
-		wantApprovalError(t, err, "2 persons must approve a withdrawal of 5000 minor Btc")
+		wantApprovalError(t, errorOf(d.send(asked("1"))), "2 persons must approve a withdrawal of 5000 minor Btc")
 		p := d.plan(nil, due("101"), due("102"))
 		signPlan(t, p, keys[0], "ann")
-		_, err = d.apply(p, ApplyOptions{})
-		wantApprovalError(t, err, "signed: ann; not signed: bob, cleo; missing: 1")
+		wantApprovalError(t, errorOf(d.apply(p, ApplyOptions{})), "signed: ann; not signed: bob, cleo; missing: 1")
 		signPlan(t, p, keys[1], "bob")
-		d.s.onCreate = on(map[string]func() (int, string, bool){"102": tooMany})
+		d.s.onCreate = on("102", tooMany)
 		if _, err := d.apply(p, ApplyOptions{}); err == nil {
 			t.Fatal("the service took 102")
 		}
@@ -96,14 +86,12 @@ func TestApprovalsOnSeveralMachines(t *testing.T) {
 		}
 		d.s.onCreate = nil
 		for _, name := range []string{"ann", "bob"} {
-			if err := os.Remove(p.Path + "." + name + ".sig"); err != nil {
-				t.Fatal(err)
-			}
+			ok(t, os.Remove(p.Path+"."+name+".sig"))
 		}
 		other := *d.Sender
 		other.Ledger = &Ledger{d.open()}
 		other.options.Approvals = approval.Policy{}
-		_, err = other.apply(t.Context(), p, ApplyOptions{})
+		_, err := other.apply(t.Context(), p, ApplyOptions{})
 		wantApprovalError(t, err, "the journal remembers that 2 persons must approve this")
 		foreign, _ := d.approvedBy("ann", "bob")
 		foreign.Approvers.Path = "/home/eve/signers"
@@ -140,15 +128,12 @@ func TestApprovalOfChangedFile(t *testing.T) {
 	good, bad := d.plan(nil, due("101")), d.plan(nil, due("102"))
 	for i, name := range []string{"ann", "bob"} {
 		signPlan(t, good, keys[i], name)
-		if err := os.Rename(good.Path+"."+name+".sig", bad.Path+"."+name+".sig"); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, os.Rename(good.Path+"."+name+".sig", bad.Path+"."+name+".sig"))
 	}
 	if err := os.Rename(good.Path, bad.Path); err != nil { // the signed plan is where the open one was
 		t.Fatal(err)
 	}
-	_, err := d.apply(bad, ApplyOptions{})
-	wantApprovalError(t, err, "signed: none; not signed: ann, bob; missing: 2")
+	wantApprovalError(t, errorOf(d.apply(bad, ApplyOptions{})), "signed: none; not signed: ann, bob; missing: 2")
 	d.wantArrived()
 }
 
@@ -161,8 +146,7 @@ func TestApprovalByOnePerson(t *testing.T) {
 	signPlan(t, p, keys[0], "1")
 	signPlan(t, p, keys[0], "2")
 	signPlan(t, p, keys[1], "3")
-	_, err := d.apply(p, ApplyOptions{})
-	wantApprovalError(t, err, "signed: ann; not signed: bob; missing: 1")
+	wantApprovalError(t, errorOf(d.apply(p, ApplyOptions{})), "signed: ann; not signed: bob; missing: 1")
 	d.wantArrived()
 }
 
@@ -179,26 +163,21 @@ func TestApprovalOfOtherRows(t *testing.T) {
 			signPlan(t, p, keys[1], "bob")
 			other := func() {
 				r := d.plan(nil, due("101"), due("102"))
-				_, err := d.ledger.BeginRun(t.Context(), journal.Run{Name: p.Name(), Digest: p.Digest, Plan: p.Path},
+				ok(t, errorOf(d.ledger.BeginRun(t.Context(), journal.Run{Name: p.Name(), Digest: p.Digest, Plan: p.Path},
 					func(yield func(journal.Row, error) bool) {
 						for _, row := range r.Rows {
 							if !yield(row.row(), nil) {
 								return
 							}
 						}
-					})
-				if err != nil {
-					t.Fatal(err)
-				}
+					})))
 			}
 			if !late {
 				other()
 			}
 			a, err := d.Applier(t.Context(), p, ApplyOptions{})
 			if late {
-				if err != nil {
-					t.Fatal(err)
-				}
+				ok(t, err)
 				other()
 				err = a.Begin(t.Context(), 0)
 			}
@@ -237,22 +216,15 @@ func TestApprovalOfChangedRecord(t *testing.T) {
 				a, tally := d.begun(p, ApplyOptions{})
 				d.begins("other", "102")
 				db, err := sql.Open("sqlite", d.place)
-				if err != nil {
-					t.Fatal(err)
-				}
+				ok(t, err)
 				defer db.Close()
-				if _, err := db.Exec(change, p.Name()); err != nil {
-					t.Fatal(err)
-				}
+				ok(t, errorOf(db.Exec(change, p.Name())))
 				if late {
-					if err := a.Send(t.Context(), t.Context(), tally); err != nil {
-						t.Fatal(err)
-					}
+					ok(t, a.Send(t.Context(), t.Context(), tally))
 					d.wantArrived("101")
 					return
 				}
-				_, err = d.apply(p, ApplyOptions{})
-				wantKind(t, err, Refused, RulePlanChanged)
+				wantKind(t, errorOf(d.apply(p, ApplyOptions{})), Refused, RulePlanChanged)
 				d.wantArrived()
 			})
 		}
@@ -269,15 +241,10 @@ func TestApprovalOfALostRow(t *testing.T) {
 	signPlan(t, p, keys[1], "bob")
 	d.begun(p, ApplyOptions{})
 	db, err := sql.Open("sqlite", d.place)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	defer db.Close()
-	if _, err := db.Exec(`DELETE FROM run_rows WHERE place = 1`); err != nil {
-		t.Fatal(err)
-	}
-	_, err = d.apply(p, ApplyOptions{})
-	wantKind(t, err, Refused, RulePlanChanged)
+	ok(t, errorOf(db.Exec(`DELETE FROM run_rows WHERE place = 1`)))
+	wantKind(t, errorOf(d.apply(p, ApplyOptions{})), Refused, RulePlanChanged)
 	d.wantArrived()
 }
 
@@ -293,26 +260,21 @@ func TestKeptApprovalEnds(t *testing.T) {
 		keys, text = append(keys, key), text+line
 	}
 	list, err := approval.ParseApprovers("/etc/till/allowed_signers", []byte(text), time.UTC)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	d.options.Approvals = approval.Policy{Required: 2, Approvers: list}
 	p := d.plan(nil, due("101"), due("102"))
 	signPlan(t, p, keys[0], "ann")
 	signPlan(t, p, keys[1], "bob")
-	d.s.onCreate = on(map[string]func() (int, string, bool){"102": tooMany})
+	d.s.onCreate = on("102", tooMany)
 	if _, err := d.apply(p, ApplyOptions{}); err == nil {
 		t.Fatal("the service took 102")
 	}
 	for _, name := range []string{"ann", "bob"} {
-		if err := os.Remove(p.Path + "." + name + ".sig"); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, os.Remove(p.Path+"."+name+".sig"))
 	}
 	arrived := d.arrived()
 	d.clock.move(2 * time.Hour)
-	_, err = d.apply(p, ApplyOptions{})
-	wantApprovalError(t, err, "signed: none")
+	wantApprovalError(t, errorOf(d.apply(p, ApplyOptions{})), "signed: none")
 	d.wantArrived(arrived...)
 }
 
@@ -323,9 +285,7 @@ func TestApprovalsWithoutFiles(t *testing.T) {
 		approvals, _ := d.approvedBy("ann", "bob")
 		p := d.plan(nil, due("101"))
 		for n := range mostSignatures + 1 {
-			if err := os.WriteFile(fmt.Sprintf("%s.%d.sig", p.Path, n), nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			ok(t, os.WriteFile(fmt.Sprintf("%s.%d.sig", p.Path, n), nil, 0o600))
 		}
 		status, err := d.PlanApprovals(t.Context(), p, approvals, nil, d.Sender.now())
 		wantApprovalError(t, err, "more than 10000 files")
@@ -382,9 +342,7 @@ func TestNeeds(t *testing.T) {
 func TestSendUnderADemand(t *testing.T) {
 	d := newDesk(t)
 	d.history()
-	if err := d.Ledger.SetApprovals(t.Context(), approval.Policy{}, "it is over"); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, d.Ledger.SetApprovals(t.Context(), approval.Policy{}, "it is over"))
 	d.mustSend("2")
 	if o := d.wantState("2", StateAccepted); o.Last().Demand == 0 {
 		t.Errorf("the attempt is %+v", o.Last())
@@ -408,8 +366,7 @@ func TestDemandWhileSending(t *testing.T) {
 			d.s.onPage = raise(t, d)
 			_, err := d.send(asked("1"))
 			wantApprovalError(t, err, "nothing more is sent: what must be approved for ", " has changed meanwhile")
-			_, err = d.send(asked("1"))
-			wantApprovalError(t, err, "the journal remembers that 2 persons must approve this")
+			wantApprovalError(t, errorOf(d.send(asked("1"))), "the journal remembers that 2 persons must approve this")
 			d.wantArrived()
 		})
 	})
@@ -451,14 +408,11 @@ func TestDryRunDemandsNothing(t *testing.T) {
 	_, _, err := d.Try(t.Context(), due("1").CreateWithdrawal)
 	wantApprovalError(t, err)
 	p := d.plan(nil, dueTo(1)...)
-	_, err = d.Applier(t.Context(), p, ApplyOptions{DryRun: true})
-	wantApprovalError(t, err)
+	wantApprovalError(t, errorOf(d.Applier(t.Context(), p, ApplyOptions{DryRun: true})))
 	signPlan(t, p, keys[0], "ann")
 	signPlan(t, p, keys[1], "bob")
 	a, err := d.Applier(t.Context(), p, ApplyOptions{DryRun: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	for _, err := range a.Due(t.Context()) {
 		if err != nil {
 			t.Error(err)

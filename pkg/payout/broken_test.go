@@ -18,16 +18,10 @@ func TestFailedLookUpForgetsNothing(t *testing.T) {
 	d.history()
 	d.s.set(func() { d.s.take(body("101")) })
 	x, err := d.Applier(t.Context(), d.plan(nil, dueTo(2)...), ApplyOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	wantKind(t, x.Send(t.Context(), t.Context(), Tally{}), Invalid, "") // it has not begun
-	if _, err := x.Preview(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := x.Begin(t.Context(), 1); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, errorOf(x.Preview(t.Context())))
+	ok(t, x.Begin(t.Context(), 1))
 	d.hide("101")
 	mends := d.unwritable()
 	if _, err = x.LookUp(t.Context()); !errors.Is(err, journal.Broken) {
@@ -59,9 +53,7 @@ func (d *desk) unwritable() (mend func()) {
 			_, err = db.Exec(statement)
 			err = errors.Join(err, db.Close())
 		}
-		if err != nil {
-			d.t.Fatal(err)
-		}
+		ok(d.t, err)
 	}
 	do(`CREATE TRIGGER broken BEFORE UPDATE ON orders BEGIN SELECT RAISE(ABORT, 'no'); END`)
 	return func() { do(`DROP TRIGGER broken`) }
@@ -73,13 +65,9 @@ func TestRowsThatCannotBeRead(t *testing.T) {
 	p := d.plan(nil, due("101"))
 	d.begun(p, ApplyOptions{})
 	db, err := sql.Open("sqlite", d.place)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	defer db.Close()
-	if _, err := db.Exec(`ALTER TABLE run_rows RENAME TO lost`); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, errorOf(db.Exec(`ALTER TABLE run_rows RENAME TO lost`)))
 	if _, err := d.apply(p, ApplyOptions{}); !errors.Is(err, journal.Broken) {
 		t.Error(err)
 	}
@@ -97,9 +85,7 @@ func TestPreviewOfADifference(t *testing.T) {
 		d.s.take(other)
 	})
 	x, err := d.Applier(t.Context(), d.plan(nil, dueTo(2)...), ApplyOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	if tally, err := x.Preview(t.Context()); err != nil || tally.Conflict != "101" || tally.Before != 0 {
 		t.Errorf("%+v, %v", tally, err)
 	}
@@ -110,8 +96,7 @@ func TestLimitsOfARejectedOrder(t *testing.T) {
 	d := newDesk(t)
 	d.bring(asked("101"), outRejected)
 	d.options.Limits = Limits{MaxPerWithdrawal: []api.Amount{{Kind: api.Crypto, Code: "btc", Minor: 4999}}}
-	_, err := d.send(asked("101"))
-	wantKind(t, err, Refused, money.RuleLimit)
+	wantKind(t, errorOf(d.send(asked("101"))), Refused, money.RuleLimit)
 	d.s.wantCreates(0)
 }
 
@@ -122,6 +107,5 @@ func TestPhantomThatCannotBeRecorded(t *testing.T) {
 	d.s.onCreate = func(map[string]any) (int, string, bool) { return 200, `"w1"`, false }
 	w := asked("4711")
 	w.accepted = func(Order) { d.unwritable() }
-	_, err := d.send(w)
-	wantKind(t, err, Unknown, "")
+	wantKind(t, errorOf(d.send(w)), Unknown, "")
 }

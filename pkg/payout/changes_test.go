@@ -24,20 +24,16 @@ func (p *planner) begins(unsent int) {
 	plan := open(p.t, p.Path)
 	run := journal.Run{Name: plan.Name(), Digest: plan.Digest, Plan: plan.Path, Batch: plan.Batch, Since: plan.Since,
 		Layout: layoutKey(plan.Layout)}
-	if _, err := p.ledger.BeginRun(context.Background(), run, func(yield func(journal.Row, error) bool) {
+	ok(p.t, errorOf(p.ledger.BeginRun(context.Background(), run, func(yield func(journal.Row, error) bool) {
 		for _, r := range plan.Rows {
 			if !yield(r.row(), nil) {
 				return
 			}
 		}
-	}); err != nil {
-		p.t.Fatal(err)
-	}
+	})))
 	for _, r := range plan.Rows[:len(plan.Rows)-unsent] {
-		if _, err := p.ledger.Settle(p.t.Context(), journal.Evidence{OrderID: r.ExternalOrderID, Withdrawal: "w" + r.ExternalOrderID,
-			Content: contentOf(r.CreateWithdrawal)}); err != nil {
-			p.t.Fatal(err)
-		}
+		p.settles(journal.Evidence{OrderID: r.ExternalOrderID, Withdrawal: "w" + r.ExternalOrderID,
+			Content: contentOf(r.CreateWithdrawal)})
 	}
 	os.Remove(p.Path)
 }

@@ -47,9 +47,7 @@ func TestCompareTellsWhatDiffers(t *testing.T) {
 			d := newDesk(t)
 			order := asked("7")
 			order.request.Address, order.request.Memo = address, "m 7"
-			if _, err := d.send(order); err != nil {
-				t.Fatal(err)
-			}
+			d.mustSendAs(order)
 			d.s.set(func() {
 				for field, value := range c.change {
 					if d.s.rows[0][field] = value; value == nil {
@@ -58,9 +56,7 @@ func TestCompareTellsWhatDiffers(t *testing.T) {
 				}
 			})
 			compared, err := d.Compare(t.Context(), api.WithdrawalFilter{}, Filter{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			ok(t, err)
 			found := compared.Differences
 			if (len(found) == 0) != (c.why == "") || len(found) > 0 && !strings.Contains(found[0].Why, c.why) {
 				t.Errorf("got %+v, want a reason with %q", found, c.why)
@@ -84,9 +80,7 @@ func TestAcceptedSurplusEnds(t *testing.T) {
 	if err != nil || compared.Surplus != 1 {
 		t.Fatalf("got %+v, %v", compared, err)
 	}
-	if err := d.Accept(t.Context(), compared, "the provider counts one that is gone"); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, d.Accept(t.Context(), compared, "the provider counts one that is gone"))
 	if compared, err = d.Compare(t.Context(), api.WithdrawalFilter{}, Filter{}); err != nil || !compared.Clean() {
 		t.Fatalf("got %+v, %v", compared, err)
 	}
@@ -94,10 +88,7 @@ func TestAcceptedSurplusEnds(t *testing.T) {
 	if compared, err = d.Compare(t.Context(), api.WithdrawalFilter{}, Filter{}); err != nil || !compared.Clean() {
 		t.Fatalf("got %+v, %v", compared, err)
 	}
-	if err := d.Agree(t.Context(), compared); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, d.Agree(t.Context(), compared))
 	d.s.set(func() { more = 1 })
-	_, err = d.send(asked("10"))
-	wantKind(t, err, Refused, RuleList)
+	wantKind(t, errorOf(d.send(asked("10"))), Refused, RuleList)
 }

@@ -34,29 +34,19 @@ func TestLookupComparesTheListWithWhatWasSent(t *testing.T) {
 	}))
 	defer service.Close()
 	client, err := api.New(service.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	j, err := journal.Open(ctx, filepath.Join(t.TempDir(), "journal.db"), journal.Options{Now: time.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	defer j.Close()
 	ledger := ledgerOf(t, j, Account{Address: service.URL, Name: "acme"})
-	if err := ledger.Enter(ctx); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, ledger.Enter(ctx))
 	b := &Sender{Ledger: &Ledger{ledger}, client: client, now: time.Now, skew: new(atomic.Pointer[time.Duration]),
 		options: Options{FirstPage: api.PageBaseOne}}
 	request := api.CreateWithdrawal{Currency: api.Currency{Kind: api.Crypto, Code: "Btc"},
 		Amount: api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 100}, Address: "x", ExternalOrderID: "7"}
 	ticket, err := ledger.Claim(ctx, journal.Claim{OrderID: "7", Content: contentOf(request)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := ledger.Finish(ctx, ticket, journal.Outcome{Ending: order.SaidNothing}); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
+	ok(t, errorOf(ledger.Finish(ctx, ticket, journal.Outcome{Ending: order.SaidNothing})))
 
 	other := request
 	other.Amount.Minor = 200

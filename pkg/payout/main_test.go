@@ -268,9 +268,7 @@ type desk struct {
 // newDesk copies an empty journal, because making one takes longer than most tests.
 func newDesk(t testing.TB) *desk {
 	place := filepath.Join(t.TempDir(), "journal.db")
-	if err := os.WriteFile(place, emptyJournal(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, os.WriteFile(place, emptyJournal(), 0o600))
 	return deskAt(t, place)
 }
 
@@ -316,9 +314,7 @@ func deskAt(t testing.TB, place string) *desk {
 
 func newClient(t testing.TB, url string) *api.Client {
 	client, err := api.New(url, api.WithAPIKey("key"), api.WithRetries(0), api.WithTimeouts(time.Minute, time.Minute))
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	return client
 }
 
@@ -326,9 +322,7 @@ func newClient(t testing.TB, url string) *api.Client {
 func (d *desk) open() *journal.Ledger {
 	d.t.Helper()
 	j, err := journal.Open(journal.WithHooks(context.Background(), journal.Hooks{Copies: true}), d.place, journal.Options{Now: d.clock.Now, User: "ann", Host: "till1"})
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	ok(d.t, err)
 	d.t.Cleanup(func() { j.Close() })
 	return ledgerOf(d.t, j, Account{Address: d.s.URL, Name: "shop"})
 }
@@ -384,20 +378,56 @@ func (d *desk) send(w withdrawal) (Sent, error) {
 
 func (d *desk) mustSend(orderID string) Sent {
 	d.t.Helper()
-	sent, err := d.send(asked(orderID))
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	return d.mustSendAs(asked(orderID))
+}
+
+func (d *desk) mustSendAs(w withdrawal) Sent {
+	d.t.Helper()
+	sent, err := d.send(w)
+	ok(d.t, err)
 	return sent
+}
+
+func (d *desk) mustReconcile(orderIDs ...string) []Result {
+	d.t.Helper()
+	results, err := d.Reconcile(context.Background(), orderIDs...)
+	ok(d.t, err)
+	return results
+}
+
+func (d *desk) mustResolve(decision Decision) []Order {
+	d.t.Helper()
+	orders, err := d.Resolve(context.Background(), decision)
+	ok(d.t, err)
+	return orders
+}
+
+// settles records what the list has shown, and decides what a person has said, without the service.
+func (d *desk) settles(e journal.Evidence) {
+	d.t.Helper()
+	_, err := d.ledger.Settle(context.Background(), e)
+	ok(d.t, err)
+}
+
+func (d *desk) hasDecided(decision journal.Decision) {
+	d.t.Helper()
+	_, err := d.ledger.Decide(context.Background(), decision)
+	ok(d.t, err)
+}
+
+// ok ends the test at an error.
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // dies claims an order as another process that then dies.
 func (d *desk) dies(w withdrawal) {
 	d.t.Helper()
 	other := d.open()
-	if err := other.Enter(context.Background()); err != nil {
-		d.t.Fatal(err)
-	}
+	ok(d.t, other.Enter(context.Background()))
 	if _, err := other.Claim(context.Background(),
 		journal.Claim{OrderID: w.request.ExternalOrderID, Content: contentOf(w.request), Key: d.key,
 			AllowDuplicate: true}); err != nil {
@@ -405,9 +435,7 @@ func (d *desk) dies(w withdrawal) {
 	}
 	other.Journal().Close()
 	for range 500 { // PostgreSQL takes a moment to notice
-		if err := d.ledger.Reap(context.Background()); err != nil {
-			d.t.Fatal(err)
-		}
+		ok(d.t, d.ledger.Reap(context.Background()))
 		if o, err := d.ledger.Order(context.Background(), w.request.ExternalOrderID); err != nil || o.State == StateUnknown {
 			return
 		}
@@ -419,15 +447,11 @@ func (d *desk) dies(w withdrawal) {
 // bring brings an order into a state, without the service.
 func (d *desk) bring(w withdrawal, out journal.Outcome) {
 	d.t.Helper()
-	if err := d.ledger.Enter(context.Background()); err != nil {
-		d.t.Fatal(err)
-	}
+	ok(d.t, d.ledger.Enter(context.Background()))
 	ticket, err := d.ledger.Claim(context.Background(),
 		journal.Claim{OrderID: w.request.ExternalOrderID, Content: contentOf(w.request), Callback: w.request.Callback,
 			Key: d.key, Decimals: money.Unknown, AllowDuplicate: true})
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	ok(d.t, err)
 	if _, err := d.ledger.Finish(context.Background(), ticket, out); err != nil {
 		d.t.Fatal(err)
 	}
@@ -452,9 +476,7 @@ func (d *desk) history() {
 func (d *desk) wantState(orderID string, want State) journal.Record {
 	d.t.Helper()
 	o, err := d.ledger.Order(context.Background(), orderID)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	ok(d.t, err)
 	if o.State != want {
 		d.t.Fatalf("order %s stands as %s (%s), want %s", orderID, o.State, o.Reason, want)
 	}
@@ -469,7 +491,8 @@ func (d *desk) wantNothing(orderID string) {
 	}
 }
 
-func wantKind(t testing.TB, err error, kind Kind, rule string) *Error {
+// wantKind checks the kind and the rule of an error, and that its message or hint has some texts.
+func wantKind(t testing.TB, err error, kind Kind, rule string, says ...string) *Error {
 	t.Helper()
 	var e *Error
 	if !errors.As(err, &e) {
@@ -477,6 +500,11 @@ func wantKind(t testing.TB, err error, kind Kind, rule string) *Error {
 	}
 	if e.Kind != kind || e.Rule != rule {
 		t.Fatalf("got kind %q, rule %q (%v), want kind %q, rule %q", e.Kind, e.Rule, err, kind, rule)
+	}
+	for _, text := range says {
+		if !strings.Contains(e.Msg+"\n"+e.Hint.String(), text) {
+			t.Errorf("it does not say %q: %s (%s)", text, e.Msg, e.Hint)
+		}
 	}
 	if e.Msg == "" {
 		t.Error("it says nothing")

@@ -382,15 +382,13 @@ func makeHoldsABatchAgainstItsRun(t *testing.T, p *planner) {
 		r := journal.Run{Name: name, Digest: "sha256:" + strings.Repeat("0", 64-8) + name, Plan: "x", Batch: batch,
 			Since: newest[batch]}
 		newest[batch] = name
-		if _, err := p.ledger.BeginRun(context.Background(), r, func(yield func(journal.Row, error) bool) {
+		ok(t, errorOf(p.ledger.BeginRun(context.Background(), r, func(yield func(journal.Row, error) bool) {
 			for _, r := range open(t, p.Path).Rows {
 				if !yield(r.row(), nil) {
 					return
 				}
 			}
-		}); err != nil {
-			t.Fatal(err)
-		}
+		})))
 	}
 	if made, _ := p.must(head, "Btc,0.5,a", "Btc,0.5,gone"); made.Since != "" {
 		t.Errorf("since %q, and nothing has begun", made.Since)
@@ -422,9 +420,7 @@ func makeHoldsABatchAgainstItsRun(t *testing.T, p *planner) {
 	}
 	applies := func(run string) (ends func()) {
 		j := p.open()
-		if err := j.Alone(t.Context(), run, true); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, j.Alone(t.Context(), run, true))
 		return func() {
 			j.Journal().Close()
 			for range 500 { // PostgreSQL takes a moment to notice

@@ -22,13 +22,9 @@ func TestJSONRoundTrips(t *testing.T) {
 		t.Fatalf("%+v, %v, %v", order, events, err)
 	}
 	plan := d.plan(nil, due("101"))
-	if _, err := d.apply(plan, ApplyOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	d.mustApply(plan, ApplyOptions{})
 	runs, err := d.Runs(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	again(t, order)
 	again(t, events)
 	again(t, runs)
@@ -44,9 +40,7 @@ func TestJSONRoundTrips(t *testing.T) {
 func again[V any](t *testing.T, value V) {
 	t.Helper()
 	text, err := json.Marshal(value)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	var got V
 	if err := json.Unmarshal(text, &got); err != nil {
 		t.Fatalf("%s: %v", text, err)
@@ -61,19 +55,13 @@ func TestExport(t *testing.T) {
 	s := newService(t)
 	sender, j := newSender(t, s, Options{})
 	other, err := New(newClient(t, s.URL), j, "kiosk", Options{AnyKey: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	for orderID, by := range map[string]*Sender{"1": sender, "2": other} {
-		if _, err := by.Send(t.Context(), asked(orderID).request); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, errorOf(by.Send(t.Context(), asked(orderID).request)))
 	}
 	got := map[string]string{}
 	for e, err := range j.Export(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		if len(e.Events) < 2 || e.Events[0].What != "sending" {
 			t.Errorf("order %s: %+v", e.Order.OrderID, e.Events)
 		}
@@ -87,13 +75,9 @@ func TestExport(t *testing.T) {
 		t.Errorf("%v, %v", accounts, err)
 	}
 	copied := filepath.Join(t.TempDir(), "copy.db")
-	if err := j.Copy(t.Context(), copied); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, j.Copy(t.Context(), copied))
 	second, err := OpenExistingJournal(t.Context(), copied)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	defer second.Close()
 	if o, err := second.Ledger(sender.Account()).Order(t.Context(), "1"); err != nil || o.State != StateAccepted {
 		t.Errorf("%+v, %v", o, err)
@@ -120,9 +104,7 @@ func TestOrdersAreFiltered(t *testing.T) {
 	} {
 		var got []string
 		for o, err := range d.Orders(t.Context(), c.filter) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			ok(t, err)
 			got = append(got, o.OrderID)
 		}
 		if strings.Join(got, " ") != c.want {

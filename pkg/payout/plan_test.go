@@ -64,18 +64,14 @@ func testPlan(t testing.TB, rows ...PlanRow) *Plan {
 			"address": "IBAN", "memo": "M",
 			"note": "Name", "reference": "Invoice", "callback": ""}, Decimal: ","}, // a map has no order
 	}
-	if err := writePlan(p, testMoney, rows); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, writePlan(p, testMoney, rows))
 	return p
 }
 
 func open(t testing.TB, path string) *Plan {
 	t.Helper()
 	p, err := OpenPlan(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	return p
 }
 
@@ -83,9 +79,7 @@ func open(t testing.TB, path string) *Plan {
 func TestPlanKeepsWhatItIsGiven(t *testing.T) {
 	written := testPlan(t, testRows()...)
 	info, err := os.Stat(written.Path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	if info.Mode().Perm() != 0o600 {
 		t.Errorf("its mode is %v", info.Mode())
 	}
@@ -127,9 +121,7 @@ func TestPlanOfManyAllowedAddresses(t *testing.T) {
 		p.Limits.AllowAddresses = append(p.Limits.AllowAddresses, fmt.Sprintf("bc1qar0srrr7xfkvy5l643lydnw9re59gtzz%06d",
 			i))
 	}
-	if err := writePlan(p, testMoney, testRows()); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, writePlan(p, testMoney, testRows()))
 	again := open(t, p.Path)
 	if len(again.Limits.AllowAddresses) != len(p.Limits.AllowAddresses) || len(again.Rows) != 4 {
 		t.Errorf("%d addresses", len(again.Limits.AllowAddresses))
@@ -141,9 +133,7 @@ func TestPlanOfManyAllowedAddresses(t *testing.T) {
 func TestPlanDigestIsThatOfTheFileWithoutIt(t *testing.T) {
 	p := testPlan(t, testRows()...)
 	text, err := os.ReadFile(p.Path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	sum := sha256.Sum256(regexp.MustCompile(`(?m)^  "digest": .*`).ReplaceAll(text, []byte(`  "digest": ""`)))
 	if want := "sha256:" + hex.EncodeToString(sum[:]); p.Digest != want ||
 		!strings.Contains(string(text), `"digest": "`+want+`"`) {
@@ -157,9 +147,7 @@ func rewrite(t testing.TB, path string, change func(string) string) {
 	if err == nil {
 		err = os.WriteFile(path, []byte(change(string(text))), 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 }
 
 func ruleOf(err error) string {
@@ -176,13 +164,9 @@ func ruleOf(err error) string {
 func TestPlanNoticesEveryByte(t *testing.T) {
 	path := testPlan(t, testRows()...).Path
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	try := func(what string, text []byte) {
-		if err := os.WriteFile(path, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, os.WriteFile(path, text, 0o600))
 		if _, err := OpenPlan(path); err == nil {
 			t.Errorf("%s is not noticed", what)
 		}
@@ -265,9 +249,7 @@ func TestPlanThatIsNone(t *testing.T) {
 	for name, text := range map[string]string{"empty": "", "csv": "order_id,currency\n", "json": "{}", "list": "[]",
 		"mark": "\ufeff", "other": "{\n  \"acco", "marked": "\ufeff{\"plan\":\"staff.plan\"}"} {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, os.WriteFile(path, []byte(text), 0o600))
 		if _, err := OpenPlan(path); ruleOf(err) != fmt.Sprint("kind ", Invalid) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -305,9 +287,7 @@ func TestPlanThatAnEditorHasChanged(t *testing.T) {
 func TestPlanInMemory(t *testing.T) {
 	p := open(t, testPlan(t, testRows()...).Path)
 	text, err := os.ReadFile(p.Path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	rewrite(t, p.Path, func(string) string { return "other" })
 	var again strings.Builder
 	if n, err := p.WriteTo(&again); err != nil || again.String() != string(text) || n != int64(len(text)) {
@@ -326,9 +306,7 @@ func TestPlanReplacesNothingElse(t *testing.T) {
 		t.Errorf("a plan is not replaced: %v", err)
 	}
 	p.Path = filepath.Join(t.TempDir(), "staff.csv")
-	if err := os.WriteFile(p.Path, []byte("order_id\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, os.WriteFile(p.Path, []byte("order_id\n"), 0o600))
 	if err := writePlan(p, testMoney, testRows()); ruleOf(err) != fmt.Sprint("kind ", Invalid) {
 		t.Error(err)
 	}
@@ -354,9 +332,7 @@ func FuzzPlan(f *testing.F) {
 	f.Fuzz(func(t *testing.T, before string) {
 		sum := sha256.New()
 		sum.Write([]byte(before))
-		if err := os.WriteFile(path, []byte(before+tail(digestOf(sum))), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, os.WriteFile(path, []byte(before+tail(digestOf(sum))), 0o600))
 		p, err := OpenPlan(path)
 		if err != nil {
 			if e, ok := errors.AsType[*Error](err); !ok || e.Kind != Refused && e.Kind != Invalid ||

@@ -35,9 +35,7 @@ func TestHistories(t *testing.T) {
 	d := newDesk(t)
 	d.client = newClient(t, box.URL)
 	client, err := api.New(box.URL, api.WithAPIKey(box.Key()), api.WithRetries(0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	d.client, d.options.AnyKey, d.options.FirstPage = client, true, api.PageBaseOne
 	d.clock.now = time.Now() // the time of the sandbox's Date header, to the minute at least
 	books := []*Sender{d.Sender}

@@ -16,17 +16,14 @@ import (
 // begins begins a run of orders. Some of the orders may exist already.
 func (d *desk) begins(run string, orderIDs ...string) {
 	d.t.Helper()
-	_, err := d.ledger.BeginRun(d.t.Context(), journal.Run{Name: run, Digest: "sha256:" + run},
+	ok(d.t, errorOf(d.ledger.BeginRun(d.t.Context(), journal.Run{Name: run, Digest: "sha256:" + run},
 		func(yield func(journal.Row, error) bool) {
 			for _, id := range orderIDs {
 				if !yield(journal.Row{OrderID: id, Content: contentOf(asked(id).request)}, nil) {
 					return
 				}
 			}
-		})
-	if err != nil {
-		d.t.Fatal(err)
-	}
+		})))
 }
 
 func (d *desk) status(id, status string) {
@@ -64,9 +61,7 @@ func TestLiveReadsAWholeRunInOneScan(t *testing.T) {
 	d.hideFromList("w1")
 	creates, gets, before := d.s.counts()
 	got, err := d.Live(t.Context(), Filter{Run: "cafe0001"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	if want := map[string]string{"w2": "Done", "w150": "Failed", "w151": "New"}; !maps.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
@@ -87,9 +82,7 @@ func TestLiveGoesBackAsFarAsTheRun(t *testing.T) {
 	d.begins("cafe0002", "2")
 	d.options.Since, d.options.SinceTime = "yesterday", d.clock.Now().Add(-time.Hour)
 	for run, want := range map[string]string{"cafe0001": "", "cafe0002": "yesterday"} {
-		if _, err := d.Live(t.Context(), Filter{Run: run}); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, errorOf(d.Live(t.Context(), Filter{Run: run})))
 		if got := d.s.from[len(d.s.from)-1]; got != want {
 			t.Errorf("run %s: the list was read from %q, want %q", run, got, want)
 		}
@@ -105,13 +98,10 @@ func TestLiveOfNothing(t *testing.T) {
 	if got, err := d.Live(t.Context(), Filter{Run: "cafe0001"}); err != nil || len(got) > 0 {
 		t.Errorf("got %v, %v", got, err)
 	}
-	if err := d.account(Account{Address: d.s.URL, Name: "other"}).NoteKey(t.Context(), "key2",
-		journal.KeyChecked); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, d.account(Account{Address: d.s.URL, Name: "other"}).NoteKey(t.Context(), "key2",
+		journal.KeyChecked))
 	d.key = "key2"
-	_, err := d.Live(t.Context(), Filter{Run: "cafe0001"})
-	wantKind(t, err, Refused, RuleAccount)
+	wantKind(t, errorOf(d.Live(t.Context(), Filter{Run: "cafe0001"})), Refused, RuleAccount)
 	if _, gets, lists := d.s.counts(); gets+lists > 0 {
 		t.Errorf("%d calls were made", gets+lists)
 	}
@@ -148,8 +138,7 @@ func TestGlance(t *testing.T) {
 		}
 	}
 	d.s.set(func() { d.s.listFail = func() (int, string) { return 503, envelope } })
-	_, err := d.glance(t.Context(), map[string]bool{"w5": true})
-	wantCall(t, err, api.Failed, 503)
+	wantCall(t, errorOf(d.glance(t.Context(), map[string]bool{"w5": true})), api.Failed, 503)
 }
 
 // TestReconcileRun checks that a run of any size is reconciled with two scans, and that every order of it is
@@ -180,9 +169,7 @@ func TestReconcileRun(t *testing.T) {
 		d.begins("cafe0001", "19", "18", "17", "16", "15", "14", "13", "12", "11", "10", "9")
 		_, _, before := d.s.counts()
 		got, err := d.ReconcileRun(t.Context(), "cafe0001")
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		if _, _, lists := d.s.counts(); lists-before != 4 {
 			t.Errorf("%d pages were read, want 4", lists-before)
 		}
@@ -198,9 +185,7 @@ func TestReconcileRun(t *testing.T) {
 		d.s.wantCreates(1)
 
 		again, err := d.ReconcileRun(t.Context(), "cafe0001")
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		wantResults(t, again, "14 unknown false", "12 accepted false", "11 conflict true")
 
 		// Without a run, the unknown orders of all runs are reconciled.
@@ -208,9 +193,7 @@ func TestReconcileRun(t *testing.T) {
 		d.s.set(func() { d.s.take(body("21")) })
 		d.begins("cafe0002", "21", "14")
 		all, err := d.ReconcileRun(t.Context(), "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		wantResults(t, all, "14 unknown false", "21 accepted true")
 		d.wantState("20", StateUnknown)
 	})
@@ -291,13 +274,10 @@ func TestReconcileRunOfNothing(t *testing.T) {
 		t.Error("the list was read for nothing")
 	}
 	// This does not accept the key of another account.
-	if err := d.account(Account{Address: d.s.URL, Name: "other"}).NoteKey(t.Context(), "key2",
-		journal.KeyChecked); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, d.account(Account{Address: d.s.URL, Name: "other"}).NoteKey(t.Context(), "key2",
+		journal.KeyChecked))
 	d.key = "key2"
-	_, err := d.ReconcileRun(t.Context(), "")
-	wantKind(t, err, Refused, RuleAccount)
+	wantKind(t, errorOf(d.ReconcileRun(t.Context(), "")), Refused, RuleAccount)
 }
 
 // TestReconcileRunThatFails checks that a list that cannot be read changes nothing, and that the error says
@@ -310,18 +290,12 @@ func TestReconcileRunThatFails(t *testing.T) {
 	d.begins("cafe0002", "1")
 	d.bring(asked("10"), outUnknown)
 	d.s.set(func() { d.s.listFail = func() (int, string) { return 503, envelope } })
-	_, err := d.ReconcileRun(t.Context(), "cafe0001")
-	if e := wantKind(t, err, Unknown, ""); !strings.Contains(e.Msg, "order 10 stays unknown") {
-		t.Error(err)
-	}
-	_, err = d.ReconcileRun(t.Context(), "cafe0002")
-	wantCall(t, err, api.Failed, 503)
+	wantKind(t, errorOf(d.ReconcileRun(t.Context(), "cafe0001")), Unknown, "", "order 10 stays unknown")
+	wantCall(t, errorOf(d.ReconcileRun(t.Context(), "cafe0002")), api.Failed, 503)
 	d.wantState("10", StateUnknown)
 
-	if err := d.account(Account{Address: d.s.URL, Name: "other"}).NoteKey(t.Context(), "key2",
-		journal.KeyChecked); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, d.account(Account{Address: d.s.URL, Name: "other"}).NoteKey(t.Context(), "key2",
+		journal.KeyChecked))
 	d.key = "key2"
 	if _, err := d.ReconcileRun(t.Context(), "cafe0001"); !errors.As(err, new(*Error)) {
 		t.Errorf("with another account's key: %v", err)

@@ -37,9 +37,7 @@ func TestReconcileAll(t *testing.T) {
 		d.s.take(body("16"))
 		_, _, before := d.s.counts()
 		results, err := d.Reconcile(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		if _, _, lists := d.s.counts(); lists-before != 4 {
 			t.Errorf("%d pages were read, want 4", lists-before)
 		}
@@ -143,8 +141,7 @@ func TestReconcileOne(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	d.sends(asked("10"))
-	_, err := d.Reconcile(t.Context(), "10")
-	wantKind(t, err, Busy, "")
+	wantKind(t, errorOf(d.Reconcile(t.Context(), "10")), Busy, "")
 }
 
 // TestReconcileCannotRead checks that a scan that fails changes nothing, and that the error is ErrUnknown if
@@ -178,8 +175,7 @@ func TestReconcileCannotRead(t *testing.T) {
 	d.bring(asked("10"), outUnknown)
 	ctx, cancel := context.WithCancel(t.Context())
 	d.s.onPage = cancel
-	_, err := d.Reconcile(ctx)
-	wantKind(t, err, Unknown, "")
+	wantKind(t, errorOf(d.Reconcile(ctx)), Unknown, "")
 	d.wantState("10", StateUnknown)
 }
 
@@ -196,9 +192,7 @@ func TestReconcileGoesBack(t *testing.T) {
 		d.bring(asked("10"), outUnknown)
 		d.options.Since, d.options.SinceTime = "since", d.clock.Now().Add(tt.since)
 		d.s.from = nil
-		if _, err := d.Reconcile(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		d.mustReconcile()
 		want := []string{"", "since", "since"} // what is on the first page must be on the list since then
 		if tt.from == "" {
 			want = []string{"", ""}
@@ -216,18 +210,14 @@ func TestResolveNotSent(t *testing.T) {
 		d.history()
 		d.bring(asked("10"), outUnknown)
 		d.clock.move(15 * time.Minute)
-		if err := d.Check(t.Context(), not); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, d.Check(t.Context(), not))
 		d.wantState("10", StateUnknown)
 		orders, err := d.Resolve(t.Context(), not)
 		if err != nil || len(orders) != 1 || orders[0].State != StatePlanned || orders[0].Resolved.Reason != not.Reason ||
 			orders[0].Resolved.User != "ann" || orders[0].Resolved.Host != "till1" {
 			t.Fatalf("got %+v, %v", orders, err)
 		}
-		if _, err := d.send(asked("10")); err != nil {
-			t.Fatal(err)
-		}
+		d.mustSend("10")
 		d.s.wantCreates(2)
 	})
 	t.Run("too early", func(t *testing.T) {
@@ -239,10 +229,7 @@ func TestResolveNotSent(t *testing.T) {
 		d.dies(asked("11"))
 		d.clock.move(15*time.Minute - time.Second)
 		err := d.Check(t.Context(), Decision{OrderIDs: []string{"10", "11"}, Reason: "x"})
-		if e := wantKind(t, err, Refused, RuleDecision); !strings.Contains(e.Msg, "11") ||
-			!strings.Contains(e.Hint.String(), "settle_after") {
-			t.Errorf("%q, %q", e.Msg, e.Hint.String())
-		}
+		wantKind(t, err, Refused, RuleDecision, "11", "settle_after")
 		d.clock.move(time.Second)
 		if err := d.Check(t.Context(), Decision{OrderIDs: []string{"10", "11"}, Reason: "x"}); err != nil {
 			t.Error(err)
@@ -256,9 +243,7 @@ func TestResolveNotSent(t *testing.T) {
 		d.bring(asked("11"), outUnknown)
 		d.s.take(body("11"))
 		err := d.Check(t.Context(), Decision{OrderIDs: []string{"11"}, Reason: "x"})
-		if e := wantKind(t, err, Refused, RuleDecision); !strings.Contains(e.Msg, "lists order 11") {
-			t.Errorf("it has landed, and the message is %q", e.Msg)
-		}
+		wantKind(t, err, Refused, RuleDecision, "lists order 11")
 		d.wantState("11", StateAccepted)
 	})
 	for name, change := range map[string]func(r row){"listed": func(row) {},
@@ -272,9 +257,7 @@ func TestResolveNotSent(t *testing.T) {
 			d.s.take(body("10"))
 			change(d.s.rows[0])
 			err := d.Check(t.Context(), Decision{OrderIDs: []string{"9", "10"}, Reason: "x"})
-			if e := wantKind(t, err, Refused, RuleDecision); !strings.Contains(e.Msg, "w2") {
-				t.Error(err)
-			}
+			wantKind(t, err, Refused, RuleDecision, "w2")
 			d.wantState("9", StateUnknown)
 			if o, _ := d.ledger.Order(t.Context(), "10"); o.State != StateAccepted && o.State != StateConflict {
 				t.Errorf("it was not reconciled: %+v", o)
@@ -321,7 +304,7 @@ func TestResolveNotSent(t *testing.T) {
 
 // TestOnlyUnsettledOrdersCanBeDecided has orders about which a person can or cannot decide.
 func TestOnlyUnsettledOrdersCanBeDecided(t *testing.T) {
-	for name, tt := range map[string]struct {
+	for _, tt := range map[string]struct {
 		bring func(d *desk)
 		kind  Kind
 		rule  string
@@ -337,9 +320,7 @@ func TestOnlyUnsettledOrdersCanBeDecided(t *testing.T) {
 		d.clock.move(time.Hour)
 		for _, decision := range []Decision{{OrderIDs: []string{"10"}, Reason: "x"},
 			{OrderIDs: []string{"10"}, PaidAs: "w1"}} {
-			if e := wantKind(t, d.Check(t.Context(), decision), tt.kind, tt.rule); !strings.Contains(e.Msg, "10") {
-				t.Errorf("%s: %v", name, e)
-			}
+			wantKind(t, d.Check(t.Context(), decision), tt.kind, tt.rule, "10")
 		}
 	}
 	d := newDesk(t)
@@ -350,14 +331,10 @@ func TestOnlyUnsettledOrdersCanBeDecided(t *testing.T) {
 	d.history()
 	id := d.mustSend("10").Order.ID
 	d.s.set(func() { d.s.rows[0]["address"] = "x" })
-	if _, err := d.Reconcile(t.Context(), "10"); err != nil {
-		t.Fatal(err)
-	}
+	d.mustReconcile("10")
 	d.wantState("10", StateConflict)
 	err := d.Check(t.Context(), Decision{OrderIDs: []string{"10"}, Reason: "x"})
-	if e := wantKind(t, err, Refused, RuleDecision); !strings.Contains(e.Msg, id) {
-		t.Error(err)
-	}
+	wantKind(t, err, Refused, RuleDecision, id)
 }
 
 func TestResolvePaidAs(t *testing.T) {
@@ -417,13 +394,9 @@ func TestResolvePaidAs(t *testing.T) {
 		d.s.onGet = func(string) (int, string) { d.s.rows[0]["id"] = id; return 200, asText(d.s.rows[0]) }
 		return d, d.Check(t.Context(), Decision{OrderIDs: []string{"10"}, PaidAs: "w2"})
 	}
-	_, err := answer("w7")
-	wantKind(t, err, ReadFailed, "")
+	wantKind(t, errorOf(answer("w7")), ReadFailed, "")
 	// The id must be written as the service does, because the list is searched for it.
-	_, err = answer("W2")
-	if e := wantKind(t, err, Refused, RuleDecision); !strings.Contains(e.Hint.String(), "--paid-as W2") {
-		t.Error(e.Hint.String())
-	}
+	wantKind(t, errorOf(answer("W2")), Refused, RuleDecision, "--paid-as W2")
 }
 
 // TestResolvePaidAsHeld checks that a withdrawal cannot be decided for one order if the journal has it for
@@ -436,13 +409,8 @@ func TestResolvePaidAsHeld(t *testing.T) {
 	d.bring(w, outUnknown)
 	d.s.set(func() { delete(d.s.rows[0], "external_id"); delete(d.s.rows[0], "external_order_id") })
 	decision := Decision{OrderIDs: []string{"10"}, PaidAs: "w1"}
-	if err := d.Check(t.Context(), decision); err != nil {
-		t.Fatal(err)
-	}
-	_, err := d.Resolve(t.Context(), decision)
-	if e := wantKind(t, err, Refused, RuleDecision); !strings.Contains(e.Hint.String(), "till journal show 1") {
-		t.Error(e.Hint.String())
-	}
+	ok(t, d.Check(t.Context(), decision))
+	wantKind(t, errorOf(d.Resolve(t.Context(), decision)), Refused, RuleDecision, "till journal show 1")
 	d.wantState("10", StateUnknown)
 }
 
@@ -455,12 +423,8 @@ func TestLaterDecision(t *testing.T) {
 	decide := func(decision Decision) {
 		t.Helper()
 		decision.OrderIDs = []string{"10"}
-		if err := d.Check(t.Context(), decision); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := d.Resolve(t.Context(), decision); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, d.Check(t.Context(), decision))
+		ok(t, errorOf(d.Resolve(t.Context(), decision)))
 	}
 	decide(Decision{Reason: "first"})
 	d.wantState("10", StatePlanned)
@@ -474,9 +438,7 @@ func TestLaterDecision(t *testing.T) {
 	decide(Decision{Reason: "third"})
 	o := d.wantState("10", StatePlanned)
 	events, err := d.ledger.Journal().Story(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	var reasons []string
 	for _, e := range events[2:] {
 		reasons = append(reasons, e.What+" "+e.Reason)
@@ -495,13 +457,8 @@ func TestResolveSeveral(t *testing.T) {
 	}
 	d.clock.move(time.Hour)
 	decision := Decision{OrderIDs: []string{"10", "11", "12"}, Reason: "x"}
-	if err := d.Check(t.Context(), decision); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := d.ledger.Settle(t.Context(),
-		journal.Evidence{OrderID: "11", Withdrawal: "w9", Content: contentOf(asked("11").request)}); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, d.Check(t.Context(), decision))
+	d.settles(journal.Evidence{OrderID: "11", Withdrawal: "w9", Content: contentOf(asked("11").request)})
 	orders, err := d.Resolve(t.Context(), decision)
 	if e := wantKind(t, err, Refused, RuleDecision); !strings.Contains(e.Msg, "11") || len(orders) != 1 ||
 		orders[0].OrderID != "10" {
@@ -524,12 +481,8 @@ func TestResolveShownMeanwhile(t *testing.T) {
 		}
 		d.clock.move(time.Hour)
 		decision := Decision{OrderIDs: []string{"10"}, PaidAs: paidAs, Reason: "support said so"}
-		if err := d.Check(t.Context(), decision); err != nil {
-			t.Fatal(err)
-		}
-		if err := d.ledger.Show(t.Context(), map[string]string{"10": "w2"}); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, d.Check(t.Context(), decision))
+		ok(t, d.ledger.Show(t.Context(), map[string]string{"10": "w2"}))
 		_, err := d.Resolve(t.Context(), decision)
 		if want != "" {
 			wantKind(t, err, Refused, want)
@@ -551,31 +504,22 @@ func TestResolveAboutAnEarlierAttempt(t *testing.T) {
 	d.bring(asked("10"), outUnknown)
 	d.clock.move(time.Hour)
 	hers := Decision{OrderIDs: []string{"10"}, Reason: "ann has asked"}
-	if err := d.Check(t.Context(), hers); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, d.Check(t.Context(), hers))
 	other := *d.Sender
 	his := Decision{OrderIDs: []string{"10"}, Reason: "so has bob"}
 	checked, err := other.Check(t.Context(), his)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := other.Resolve(t.Context(), checked); err != nil {
-		t.Fatal(err)
-	}
-	_, err = d.Resolve(t.Context(), hers)
-	wantKind(t, err, Refused, RuleDecision)
+	ok(t, err)
+	ok(t, errorOf(other.Resolve(t.Context(), checked)))
+	wantKind(t, errorOf(d.Resolve(t.Context(), hers)), Refused, RuleDecision)
 	if o := d.wantState("10", StatePlanned); o.Resolved.Reason != his.Reason {
 		t.Errorf("it was decided: %+v", o.Resolved)
 	}
 	d.s.set(func() { d.s.onCreate = func(map[string]any) (int, string, bool) { return 0, "", true } })
-	_, err = d.send(asked("10"))
-	wantKind(t, err, Unknown, "")
+	wantKind(t, errorOf(d.send(asked("10"))), Unknown, "")
 	_, err = d.Resolve(t.Context(), hers) // it is unknown, as it was when the decision was checked
 	wantKind(t, err, Refused, RuleDecision)
 	d.wantState("10", StateUnknown)
-	_, err = d.send(asked("10"))
-	wantKind(t, err, Unknown, "")
+	wantKind(t, errorOf(d.send(asked("10"))), Unknown, "")
 	d.s.wantCreates(2)
 }
 
@@ -593,13 +537,8 @@ func TestCompareFindsEveryDifference(t *testing.T) {
 	twice := d.s.take(body("2"))
 	strange := d.s.take(body("99"))
 	d.bring(asked("5"), outUnknown)
-	if _, err := d.ledger.Decide(t.Context(), journal.Decision{OrderID: "5", PaidAs: nameless}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := d.ledger.Settle(t.Context(),
-		journal.Evidence{OrderID: "98", Withdrawal: "w98", Differs: "its amount is another"}); err != nil {
-		t.Fatal(err)
-	}
+	d.hasDecided(journal.Decision{OrderID: "5", PaidAs: nameless})
+	d.settles(journal.Evidence{OrderID: "98", Withdrawal: "w98", Differs: "its amount is another"})
 	d.s.set(func() {
 		d.s.rows = slices.DeleteFunc(d.s.rows, func(r row) bool { return r["id"] == lost })
 		for _, r := range d.s.rows {
@@ -614,9 +553,7 @@ func TestCompareFindsEveryDifference(t *testing.T) {
 	})
 	before, _, _ := d.s.counts()
 	found, err := d.Compare(t.Context(), api.WithdrawalFilter{}, Filter{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	got := map[string]string{}
 	for _, f := range found.Differences {
 		switch {
@@ -659,8 +596,7 @@ func TestCompareFindsEveryDifference(t *testing.T) {
 		t.Errorf("the service counts one more than it shows: %+v, %v", found, err)
 	}
 	d.s.set(func() { d.s.listFail = func() (int, string) { return 500, "" } })
-	_, err = d.Compare(t.Context(), api.WithdrawalFilter{}, Filter{})
-	wantCall(t, err, api.Failed, 500)
+	wantCall(t, errorOf(d.Compare(t.Context(), api.WithdrawalFilter{}, Filter{})), api.Failed, 500)
 }
 
 func TestRoundedUp(t *testing.T) {
@@ -860,16 +796,13 @@ func TestShownIsNeverNotSent(t *testing.T) {
 	d.history()
 	d.bring(asked("10"), outUnknown)
 	d.s.set(func() { d.s.take(body("10")); d.s.rows[0]["address"] = "elsewhere" })
-	if _, err := d.Reconcile(t.Context(), "10"); err != nil {
-		t.Fatal(err)
-	}
+	d.mustReconcile("10")
 	d.wantState("10", StateConflict)
 	d.s.set(func() { d.s.rows = d.s.rows[1:] })
 	d.clock.move(time.Hour)
 	wantKind(t, d.Check(t.Context(), Decision{OrderIDs: []string{"10"}, Reason: "it is gone"}), Refused, RuleDecision)
 	d.wantState("10", StateConflict)
-	_, err := d.send(asked("10"))
-	wantKind(t, err, Conflict, "")
+	wantKind(t, errorOf(d.send(asked("10"))), Conflict, "")
 	d.s.wantCreates(1)
 }
 
@@ -923,8 +856,7 @@ func TestShownInAReadingThatSettlesNothing(t *testing.T) {
 				creates := 0
 				d.s.set(func() { d.s.rows, d.s.onList, d.s.listFail, creates = nil, nil, nil, d.s.creates })
 				d.clock.move(time.Hour)
-				_, err := d.send(asked("10"))
-				wantKind(t, err, Unknown, "")
+				wantKind(t, errorOf(d.send(asked("10"))), Unknown, "")
 				d.s.wantCreates(creates)
 				wantKind(t, d.Check(t.Context(), Decision{OrderIDs: []string{"10"}, Reason: "it is gone"}), Refused, RuleDecision)
 			})
@@ -941,9 +873,7 @@ func TestShownWhileItIsSentAgain(t *testing.T) {
 	d.s.set(func() { // the service says no, and takes it
 		d.s.onCreate = func(map[string]any) (int, string, bool) { return 422, envelope, true }
 	})
-	if _, err := d.apply(p, ApplyOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	d.mustApply(p, ApplyOptions{})
 	o := d.wantState("101", StateRejected)
 	pages := 0
 	d.s.set(func() {
@@ -969,18 +899,11 @@ func TestPaidAsAlthoughDifferent(t *testing.T) {
 	d.history()
 	d.bring(asked("10"), outUnknown)
 	d.s.set(func() { d.s.take(body("10")); d.s.rows[0]["address"] = "elsewhere" })
-	if _, err := d.Reconcile(t.Context(), "10"); err != nil {
-		t.Fatal(err)
-	}
+	d.mustReconcile("10")
 	decision := Decision{OrderIDs: []string{"10"}, PaidAs: "w2", Reason: "the payee agreed"}
-	if e := wantKind(t, d.Check(t.Context(), decision), Refused, RuleDecision); !strings.Contains(e.Hint.String(),
-		"--although-different") {
-		t.Error(e.Hint.String())
-	}
+	wantKind(t, d.Check(t.Context(), decision), Refused, RuleDecision, "--although-different")
 	decision.AlthoughDifferent = true
-	if err := d.Check(t.Context(), decision); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, d.Check(t.Context(), decision))
 	orders, err := d.Resolve(t.Context(), decision)
 	if err != nil || orders[0].State != StateAccepted || orders[0].ID != "w2" {
 		t.Fatalf("got %+v, %v", orders, err)
@@ -1007,8 +930,6 @@ func TestReconcileAnAddressInAnotherCase(t *testing.T) {
 		d.s.take(b)
 		d.s.rows[0]["currency"] = row{"Crypto": "BTC"}
 	})
-	if _, err := d.Reconcile(t.Context(), "10"); err != nil {
-		t.Fatal(err)
-	}
+	d.mustReconcile("10")
 	d.wantState("10", StateAccepted)
 }

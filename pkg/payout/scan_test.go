@@ -76,9 +76,7 @@ func TestIncompleteListFails(t *testing.T) {
 			t.Errorf("hidden %d times: %d pauses", hidden, d.pauses)
 		}
 		if hidden == 4 { // one complete scan is not enough
-			if e := wantKind(t, err, ReadFailed, ""); !strings.Contains(e.Msg, "no two of them agreed") {
-				t.Error(err)
-			}
+			wantKind(t, err, ReadFailed, "", "no two of them agreed")
 			d.s.wantCreates(0)
 			continue
 		}
@@ -89,10 +87,7 @@ func TestIncompleteListFails(t *testing.T) {
 			d.s.wantCreates(1)
 			continue
 		}
-		if e := wantKind(t, err, Refused, RuleList); !strings.Contains(e.Msg, "5 withdrawals") ||
-			!strings.Contains(e.Msg, "showed 4") {
-			t.Error(err)
-		}
+		wantKind(t, err, Refused, RuleList, "5 withdrawals", "showed 4")
 		if readings != 5 {
 			t.Errorf("%d readings", readings)
 		}
@@ -119,15 +114,10 @@ func TestLargestTotal(t *testing.T) {
 				return d.s.rows[100:shown], 2, totals[1]
 			}
 			_, err := d.send(asked("4711"))
-			if e := wantKind(t, err, Refused, RuleList); !strings.Contains(e.Msg,
-				"counts 150 withdrawals, and its list showed 149") {
-				t.Error(err)
-			}
+			wantKind(t, err, Refused, RuleList, "counts 150 withdrawals, and its list showed 149")
 			d.s.wantCreates(0)
 			d.s.set(func() { shown = 150 })
-			if _, err := d.send(asked("4711")); err != nil {
-				t.Error(err)
-			}
+			d.mustSend("4711")
 			d.s.wantCreates(1)
 		})
 	}
@@ -149,10 +139,7 @@ func TestNewestIsHidden(t *testing.T) {
 	newest := d.mustSend("2").Order.ID
 	d.bring(asked("4711"), outNotLeft)
 	hide(d, newest)
-	_, err := d.send(asked("4711"))
-	if e := wantKind(t, err, Refused, RuleList); !strings.Contains(e.Msg, newest) {
-		t.Error(err)
-	}
+	wantKind(t, errorOf(d.send(asked("4711"))), Refused, RuleList, newest)
 	d.s.wantCreates(2)
 	d.wantState("4711", StatePlanned)
 
@@ -191,10 +178,7 @@ func TestNewestIsOfAnotherMerchant(t *testing.T) {
 	d.options.Lookup = LookupAlways
 	d.history()
 	d.s.set(func() { d.s.rows[0]["merchant_id"] = "m2" })
-	_, err := d.send(asked("2"))
-	if e := wantKind(t, err, Conflict, ""); !strings.Contains(e.Msg, `"m2"`) {
-		t.Error(e.Msg)
-	}
+	wantKind(t, errorOf(d.send(asked("2"))), Conflict, "", `"m2"`)
 	d.s.wantCreates(1)
 }
 
@@ -213,16 +197,10 @@ func TestNewestIsDoubted(t *testing.T) {
 	})
 	d.clock.move(time.Hour)
 	paid := Decision{OrderIDs: []string{"10"}, PaidAs: "w2"}
-	if err := d.Check(t.Context(), paid); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := d.Resolve(t.Context(), paid); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, d.Check(t.Context(), paid))
+	d.mustResolve(paid)
 	correction := Decision{OrderIDs: []string{"10"}, Reason: "another one was meant"}
-	if err := d.Check(t.Context(), correction); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, d.Check(t.Context(), correction))
 	d.s.set(func() { d.s.onList = func(page, size int) ([]row, int, int) { return nil, 0, 0 } })
 	e := wantKind(t, d.Check(t.Context(), correction), Refused, RuleList)
 	if !strings.Contains(e.Msg, before) {
@@ -314,9 +292,7 @@ func TestEndlessListFails(t *testing.T) {
 				d.s.wantCreates(1)
 				return
 			}
-			if e := wantKind(t, err, Refused, RuleList); !strings.Contains(e.Msg, "has not ended") {
-				t.Error(err)
-			}
+			wantKind(t, err, Refused, RuleList, "has not ended")
 			d.s.wantCreates(0)
 			if _, _, lists := d.s.counts(); lists > 5*(manyPages+20) {
 				t.Errorf("%d pages were read", lists)
@@ -382,9 +358,7 @@ func TestTwoReadingsAgree(t *testing.T) {
 				t.Errorf("%d pauses, want %d", d.pauses, want)
 			}
 			if tt.failed {
-				if e := wantKind(t, err, Unknown, ""); !strings.Contains(e.Msg, "order 4711 stays unknown") {
-					t.Error(err)
-				}
+				wantKind(t, err, Unknown, "", "order 4711 stays unknown")
 				d.wantState("4711", StateUnknown)
 				return
 			}
@@ -472,11 +446,7 @@ func TestFieldsDisagree(t *testing.T) {
 		d := newDesk(t)
 		d.s.take(body("4711"))
 		d.s.rows[0]["external_id"] = 5
-		_, err := d.send(asked(orderID))
-		if e := wantKind(t, err, Conflict, ""); !strings.Contains(e.Msg,
-			`external_id is 5 and its external_order_id "4711"`) {
-			t.Error(err)
-		}
+		wantKind(t, errorOf(d.send(asked(orderID))), Conflict, "", `external_id is 5 and its external_order_id "4711"`)
 		d.s.wantCreates(0)
 	}
 }
@@ -561,12 +531,8 @@ func TestDoubtGoesBack(t *testing.T) {
 	d.bring(asked("10"), outUnknown)
 	d.clock.move(time.Hour)
 	notSent := Decision{OrderIDs: []string{"10"}, Reason: "the provider said so"}
-	if err := d.Check(t.Context(), notSent); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := d.Resolve(t.Context(), notSent); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, d.Check(t.Context(), notSent))
+	d.mustResolve(notSent)
 	d.s.set(func() { d.s.take(body("10")) }) // it arrived after all
 	d.options.Since, d.options.SinceTime = "since", d.clock.Now()
 	d.s.onList = func(page, size int) ([]row, int, int) {
@@ -679,10 +645,7 @@ func TestMissingPage(t *testing.T) {
 		}
 		return -1, ""
 	}
-	_, err := d.send(asked("4711"))
-	if e := wantKind(t, err, ReadFailed, ""); !strings.Contains(e.Msg, "refused a page of its list after 20 withdrawals") {
-		t.Error(err)
-	}
+	wantKind(t, errorOf(d.send(asked("4711"))), ReadFailed, "", "refused a page of its list after 20 withdrawals")
 	d.s.wantCreates(0)
 }
 
@@ -710,20 +673,12 @@ func TestListDropsOrderIDs(t *testing.T) {
 	d.history()
 	d.bring(asked("10"), outNotLeft)
 	drop(d, "")
-	_, err := d.send(asked("10"))
-	if e := wantKind(t, err, Refused, RuleList); !strings.Contains(e.Hint.String(), "--lookup never") {
-		t.Error(e.Hint.String())
-	}
+	wantKind(t, errorOf(d.send(asked("10"))), Refused, RuleList, "--lookup never")
 	d.s.wantCreates(1)
-	if _, err = d.Reconcile(t.Context(), "10"); err != nil { // nothing about it is in doubt
-		t.Error(err)
-	}
+	d.mustReconcile("10") // nothing about it is in doubt
 	d.bring(asked("11"), outUnknown)
-	_, err = d.Reconcile(t.Context(), "11") // unknown takes precedence, and the message says why
-	if e := wantKind(t, err, Unknown, ""); !strings.Contains(e.Msg, "with its order id 1") ||
-		!strings.HasSuffix(e.Hint.String(), "till journal check --accept REASON") {
-		t.Error(e.Msg, e.Hint.String())
-	}
+	_, err := d.Reconcile(t.Context(), "11") // unknown takes precedence, and the message says why
+	wantKind(t, err, Unknown, "", "with its order id 1", "till journal check --accept REASON")
 	wantKind(t, d.Check(t.Context(), Decision{OrderIDs: []string{"11"}, Reason: "x"}), Refused, RuleList)
 	d.wantState("11", StateUnknown)
 
@@ -733,12 +688,8 @@ func TestListDropsOrderIDs(t *testing.T) {
 	d.clock.move(time.Hour)
 	d.bring(asked("12"), outUnknown)
 	nameless := d.s.take(body("12"))
-	if _, err := d.ledger.Decide(t.Context(), journal.Decision{OrderID: "12", PaidAs: nameless}); err != nil {
-		t.Fatal(err)
-	}
+	d.hasDecided(journal.Decision{OrderID: "12", PaidAs: nameless})
 	drop(d, nameless)
 	d.bring(asked("10"), outNotLeft)
-	if _, err := d.send(asked("10")); err != nil {
-		t.Error(err)
-	}
+	d.mustSend("10")
 }

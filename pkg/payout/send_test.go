@@ -50,10 +50,7 @@ func TestSendAndSendAgain(t *testing.T) {
 		t.Errorf("with another callback: %+v, %v", sent, err)
 	}
 	w.request.Memo = "root"
-	_, err = d.send(w)
-	if e := wantKind(t, err, Refused, RuleOrderID); !strings.Contains(e.Msg, "leaf") {
-		t.Errorf("it does not say what was sent: %v", err)
-	}
+	wantKind(t, errorOf(d.send(w)), Refused, RuleOrderID, "leaf")
 	d.s.wantCreates(1)
 }
 
@@ -109,25 +106,19 @@ func TestRepeatedOrderIDIsNotPaidTwice(t *testing.T) {
 		}, want{failed: true, kind: Busy}, want{failed: true, kind: Refused, rule: RuleOrderID}},
 		"conflict": {func(d *desk, w withdrawal) {
 			d.bring(w, outUnknown)
-			if _, err := d.ledger.Settle(d.t.Context(),
+			ok(d.t, errorOf(d.ledger.Settle(d.t.Context(),
 				journal.Evidence{OrderID: w.request.ExternalOrderID, Withdrawal: "w9", Content: contentOf(w.request),
-					Differs: "its amount is another"}); err != nil {
-				d.t.Fatal(err)
-			}
+					Differs: "its amount is another"})))
 		}, want{failed: true, kind: Conflict}, want{failed: true, kind: Refused, rule: RuleOrderID}},
 		"said not to have been sent": {func(d *desk, w withdrawal) {
 			d.bring(w, outUnknown)
-			if _, err := d.ledger.Decide(d.t.Context(),
-				journal.Decision{OrderID: w.request.ExternalOrderID, NotSent: true, Reason: "x"}); err != nil {
-				d.t.Fatal(err)
-			}
+			ok(d.t, errorOf(d.ledger.Decide(d.t.Context(),
+				journal.Decision{OrderID: w.request.ExternalOrderID, NotSent: true, Reason: "x"})))
 		}, want{sends: 1}, want{failed: true, kind: Refused, rule: RuleOrderID}},
 		"rejected after an unknown one": {func(d *desk, w withdrawal) {
 			d.bring(w, outUnknown)
-			if _, err := d.ledger.Decide(d.t.Context(),
-				journal.Decision{OrderID: w.request.ExternalOrderID, NotSent: true, Reason: "x"}); err != nil {
-				d.t.Fatal(err)
-			}
+			ok(d.t, errorOf(d.ledger.Decide(d.t.Context(),
+				journal.Decision{OrderID: w.request.ExternalOrderID, NotSent: true, Reason: "x"})))
 			d.bring(w, outRejected)
 		}, want{failed: true, kind: Unknown}, want{failed: true, kind: Refused, rule: RuleOrderID}},
 	} {
@@ -208,9 +199,7 @@ func TestAnswerDecidesTheState(t *testing.T) {
 				t.Errorf("sent is %+v, recorded %+v", sent.Order, o)
 			}
 			events, err := d.ledger.Journal().Story(t.Context(), o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			ok(t, err)
 			last := events[len(events)-1]
 			if last.HTTPStatus != int64(tt.status) || tt.answer == envelope &&
 				(last.Code != 2004 || !strings.Contains(last.Reason, "no_funds")) || last.Reason == "" {
@@ -237,8 +226,7 @@ func TestNeverLeft(t *testing.T) {
 	d.history()
 	d.client = newClient(t, "http://127.0.0.1:1")
 	d.options.Lookup = LookupNever
-	_, err := d.send(asked("4711"))
-	wantCall(t, err, api.NotSent, 0)
+	wantCall(t, errorOf(d.send(asked("4711"))), api.NotSent, 0)
 	d.wantState("4711", StatePlanned)
 	d.s.wantCreates(1)
 }
@@ -249,10 +237,7 @@ func TestAnswerWithAnothersID(t *testing.T) {
 	d := newDesk(t)
 	d.history()
 	d.s.onCreate = func(map[string]any) (int, string, bool) { return 200, `"w1"`, false }
-	_, err := d.send(asked("4711"))
-	if e := wantKind(t, err, Unknown, ""); !strings.Contains(e.Msg, "w1") {
-		t.Error(err)
-	}
+	wantKind(t, errorOf(d.send(asked("4711"))), Unknown, "", "w1")
 	d.wantState("4711", StateUnknown)
 	d.wantState("1", StateAccepted)
 }
@@ -263,14 +248,9 @@ func TestRejectedAfterUnknown(t *testing.T) {
 	d := newDesk(t)
 	d.history()
 	d.bring(asked("4711"), outUnknown)
-	if _, err := d.ledger.Decide(t.Context(), journal.Decision{OrderID: "4711", NotSent: true, Reason: "x"}); err != nil {
-		t.Fatal(err)
-	}
+	d.hasDecided(journal.Decision{OrderID: "4711", NotSent: true, Reason: "x"})
 	d.s.onCreate = func(map[string]any) (int, string, bool) { return 422, envelope, false }
-	_, err := d.send(asked("4711"))
-	if e := wantKind(t, err, Unknown, ""); !strings.Contains(e.Msg, "earlier") {
-		t.Errorf("it does not say why: %v", err)
-	}
+	wantKind(t, errorOf(d.send(asked("4711"))), Unknown, "", "earlier")
 	d.wantState("4711", StateUnknown)
 }
 
@@ -363,13 +343,9 @@ func TestSendRefusesDuplicates(t *testing.T) {
 func (d *desk) sends(w withdrawal) {
 	d.t.Helper()
 	other := d.open()
-	if err := other.Enter(context.Background()); err != nil {
-		d.t.Fatal(err)
-	}
-	if _, err := other.Claim(context.Background(),
-		journal.Claim{OrderID: w.request.ExternalOrderID, Content: contentOf(w.request)}); err != nil {
-		d.t.Fatal(err)
-	}
+	ok(d.t, other.Enter(context.Background()))
+	ok(d.t, errorOf(other.Claim(context.Background(),
+		journal.Claim{OrderID: w.request.ExternalOrderID, Content: contentOf(w.request)})))
 }
 
 // TestOutcomeCannotBeRecorded checks that the message has the id and the order is in doubt if the outcome
@@ -398,8 +374,7 @@ func TestOutcomeCannotBeRecorded(t *testing.T) {
 				t.Errorf("sent is %+v", sent)
 			}
 			d.Ledger = &Ledger{d.open()}
-			_, err = d.send(asked("4711"))
-			wantKind(t, err, Unknown, "")
+			wantKind(t, errorOf(d.send(asked("4711"))), Unknown, "")
 			d.wantState("4711", StateUnknown)
 			d.s.wantCreates(2)
 		})
@@ -468,10 +443,9 @@ func TestOutcomeIsTriedAgain(t *testing.T) {
 			eachJournal(t, func(t *testing.T, d *desk) {
 				d.history()
 				var open func()
-				d.s.onCreate = on(map[string]func() (int, string, bool){"102": func() (int, string, bool) {
+				d.s.onCreate = during("102", func() {
 					open = d.closeOrders()
-					return 200, "", true
-				}})
+				})
 				pauses := 0
 				d.pause = func(context.Context, time.Duration) error {
 					if pauses++; pauses == 3 {
@@ -619,8 +593,7 @@ func TestInterruptionPreventsNewCalls(t *testing.T) {
 		d.history()
 		calls, cancel := context.WithCancel(t.Context())
 		d.s.onCreate = func(map[string]any) (int, string, bool) { cancel(); return 0, "", true }
-		_, err := d.Send(calls, calls, asked("4711"))
-		wantKind(t, err, Unknown, "")
+		wantKind(t, errorOf(d.Send(calls, calls, asked("4711"))), Unknown, "")
 		d.wantState("4711", StateUnknown)
 		d.s.wantCreates(2)
 	})
@@ -680,19 +653,14 @@ func TestReadBackNoticesDroppedOrderIDs(t *testing.T) {
 			}
 			wantKind(t, err, Conflict, "")
 			for _, w := range []withdrawal{asked("5000"), {request: asked("5001").request, newOrderID: true}} {
-				_, err = d.send(w)
-				if e := wantKind(t, err, Refused, RuleList); !strings.Contains(e.Hint.String(), "--lookup never") {
-					t.Error(e.Hint.String())
-				}
+				wantKind(t, errorOf(d.send(w)), Refused, RuleList, "--lookup never")
 			}
 			d.s.wantCreates(1)
 			if again, err := d.send(asked("4711")); err != nil || again.Order.ID != "w1" {
 				t.Errorf("what is there is not said: %+v, %v", again, err)
 			}
 			d.options.Lookup = LookupNever
-			if _, err := d.send(asked("5000")); err != nil {
-				t.Error(err)
-			}
+			d.mustSend("5000")
 			d.s.wantCreates(2)
 		})
 	}
@@ -732,19 +700,15 @@ func TestWhenItIsLookedUp(t *testing.T) {
 		"found on the list before": {func(d *desk) {
 			d.history()
 			listed := d.s.take(body("10"))
-			if _, err := d.ledger.Settle(d.t.Context(),
-				journal.Evidence{OrderID: "10", Withdrawal: listed, Content: contentOf(asked("10").request)}); err != nil {
-				d.t.Fatal(err)
-			}
+			ok(d.t, errorOf(d.ledger.Settle(d.t.Context(),
+				journal.Evidence{OrderID: "10", Withdrawal: listed, Content: contentOf(asked("10").request)})))
 		}, asked("4711"), true},
 		"found there and different": {func(d *desk) {
 			d.history()
 			listed := d.s.take(body("10"))
-			if _, err := d.ledger.Settle(d.t.Context(),
+			ok(d.t, errorOf(d.ledger.Settle(d.t.Context(),
 				journal.Evidence{OrderID: "10", Withdrawal: listed, Differs: "its amount differs",
-					Content: contentOf(asked("10").request)}); err != nil {
-				d.t.Fatal(err)
-			}
+					Content: contentOf(asked("10").request)})))
 		}, asked("4711"), true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -753,9 +717,7 @@ func TestWhenItIsLookedUp(t *testing.T) {
 			d.s.fill(3)
 			_, _, before := d.s.counts()
 			creates, _, _ := d.s.counts()
-			if _, err := d.send(tt.w); err != nil {
-				t.Fatal(err)
-			}
+			d.mustSendAs(tt.w)
 			if _, _, lists := d.s.counts(); (lists > before) != tt.looks {
 				t.Errorf("the list was asked %d times", lists-before)
 			}
@@ -814,10 +776,7 @@ func TestNewOrderIDAfterALoss(t *testing.T) {
 		made := asked("4711")
 		made.newOrderID = true
 		creates, _, _ := d.s.counts()
-		_, err := d.send(made)
-		if e := wantKind(t, err, Refused, RuleDuplicate); !strings.Contains(e.Error(), "may lack records") {
-			t.Errorf("%v: %v", lookup, e)
-		}
+		wantKind(t, errorOf(d.send(made)), Refused, RuleDuplicate, "may lack records")
 		d.s.wantCreates(creates)
 		made.allowDuplicate = true
 		if _, err := d.send(made); err != nil {
@@ -874,9 +833,7 @@ func (d *desk) restored() {
 	if err == nil {
 		_, err = db.Exec("UPDATE till_journal SET restored = restored + 1")
 	}
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	ok(d.t, err)
 	db.Close()
 }
 
@@ -907,13 +864,9 @@ func TestListedOrderIsNotSentAgain(t *testing.T) {
 		d.s.take(body)
 		w := w
 		w.request.Amount.Minor = 4999
-		_, err := d.send(w)
-		if e := wantKind(t, err, Conflict, ""); !strings.Contains(e.Msg, "5000") {
-			t.Error(err)
-		}
+		wantKind(t, errorOf(d.send(w)), Conflict, "", "5000")
 		d.wantState("4711", StateConflict)
-		_, err = d.send(w)
-		wantKind(t, err, Conflict, "")
+		wantKind(t, errorOf(d.send(w)), Conflict, "")
 		d.s.wantCreates(0)
 	})
 	t.Run("in another unit", func(t *testing.T) {
@@ -931,10 +884,7 @@ func TestListedOrderIsNotSentAgain(t *testing.T) {
 		d := newDesk(t)
 		d.s.take(body)
 		d.s.take(body)
-		_, err := d.send(w)
-		if e := wantKind(t, err, Conflict, ""); !strings.Contains(e.Msg, "w1, w2") {
-			t.Error(err)
-		}
+		wantKind(t, errorOf(d.send(w)), Conflict, "", "w1, w2")
 		d.s.wantCreates(0)
 	})
 	t.Run("though it was rejected here", func(t *testing.T) {
@@ -954,8 +904,7 @@ func TestListedOrderIsNotSentAgain(t *testing.T) {
 		d.s.take(body)
 		now := w
 		now.request.Amount.Minor++
-		_, err := d.send(now)
-		wantKind(t, err, Refused, RuleOrderID)
+		wantKind(t, errorOf(d.send(now)), Refused, RuleOrderID)
 		if o := d.wantState("4711", StateAccepted); o.Amount.Minor != 5000 {
 			t.Errorf("it is %+v", o)
 		}
@@ -967,8 +916,7 @@ func TestListedOrderIsNotSentAgain(t *testing.T) {
 		before.request.Amount.Minor++
 		d.bring(before, outRejected)
 		d.s.take(body)
-		_, err := d.send(w)
-		wantKind(t, err, Conflict, "")
+		wantKind(t, errorOf(d.send(w)), Conflict, "")
 		d.wantState("4711", StateConflict)
 		d.s.wantCreates(0)
 	})
@@ -1022,18 +970,12 @@ func TestDropAfterOnTheSandbox(t *testing.T) {
 	box := sandbox.Start(t)
 	d := newDesk(t)
 	client, err := api.New(box.URL, api.WithAPIKey(box.Key()), api.WithRetries(0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	d.client, d.options.AnyKey = client, true
-	if _, err := box.AddFault(sandbox.Fault{On: "POST /api/merchant_withdrawal/create", Do: "drop-after",
-		Times: 1}); err != nil {
-		t.Fatal(err)
-	}
-	_, err = d.send(asked("4711"))
-	wantKind(t, err, Unknown, "")
-	_, err = d.send(asked("4711"))
-	wantKind(t, err, Unknown, "")
+	ok(t, errorOf(box.AddFault(sandbox.Fault{On: "POST /api/merchant_withdrawal/create", Do: "drop-after",
+		Times: 1})))
+	wantKind(t, errorOf(d.send(asked("4711"))), Unknown, "")
+	wantKind(t, errorOf(d.send(asked("4711"))), Unknown, "")
 	results, err := d.Reconcile(t.Context(), "4711")
 	if err != nil || len(results) != 1 || results[0].Order.State != StateAccepted || !results[0].Listed ||
 		results[0].Status != "New" {
@@ -1069,9 +1011,7 @@ func TestUnderWay(t *testing.T) {
 		_, gets, _ := d.s.counts()
 		told = fmt.Sprintf("%s before %d reads", o.ID, gets)
 	}
-	if _, err := d.send(w); err != nil {
-		t.Fatal(err)
-	}
+	d.mustSendAs(w)
 	if !slices.Equal(seen, []int{0, 0, 0, 0, 1, 0, 0}) || told != "w1 before 0 reads" || d.UnderWay() != 0 {
 		t.Errorf("under way were %v, and the order was told as %q", seen, told)
 	}
@@ -1155,13 +1095,9 @@ func TestOtherContentOfUnknownOrderIsNoReasonForAnotherOrderID(t *testing.T) {
 // has sent the order with other content, and it was accepted. That is not the outcome of this call.
 func TestRecordedWithOtherContent(t *testing.T) {
 	d := newDesk(t)
-	if err := d.ledger.Enter(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, d.ledger.Enter(t.Context()))
 	ticket, err := d.ledger.Claim(t.Context(), d.claim(asked("9001")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	now := journal.Record{Order: ticket.Order()}
 	now.State, now.ID, now.Amount.Minor = StateAccepted, "w2", 5001
 	rejected := &api.Error{Outcome: api.Rejected, Status: 400}
@@ -1185,11 +1121,9 @@ func TestPhantom(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
 			d.s.onCreate = func(map[string]any) (int, string, bool) { return 200, `"w1"`, false }
-			_, err := d.send(asked("4711"))
-			wantKind(t, err, Unknown, "")
+			wantKind(t, errorOf(d.send(asked("4711"))), Unknown, "")
 			d.wantState("4711", StateUnknown)
-			_, err = d.send(asked("4711"))
-			wantKind(t, err, Unknown, "")
+			wantKind(t, errorOf(d.send(asked("4711"))), Unknown, "")
 			d.s.wantCreates(1)
 			d.s.set(func() { d.s.onCreate = nil })
 			d.clock.move(time.Hour)
@@ -1202,12 +1136,8 @@ func TestPhantom(t *testing.T) {
 				return
 			}
 			notSent := Decision{OrderIDs: []string{"4711"}, Reason: "the provider has nothing"}
-			if err := d.Check(t.Context(), notSent); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := d.Resolve(t.Context(), notSent); err != nil {
-				t.Fatal(err)
-			}
+			ok(t, d.Check(t.Context(), notSent))
+			d.mustResolve(notSent)
 			if sent, err := d.send(asked("4711")); err != nil || sent.Order.State != StateAccepted {
 				t.Errorf("got %+v, %v", sent, err)
 			}
@@ -1227,8 +1157,7 @@ func TestConflictDuringTheReadBack(t *testing.T) {
 		}
 		return 404, envelope
 	}
-	_, err := d.send(asked("1"))
-	wantKind(t, err, Conflict, "")
+	wantKind(t, errorOf(d.send(asked("1"))), Conflict, "")
 }
 
 // TestReadBackOnceBehind checks that one reading without the order id, or without the withdrawal, closes
@@ -1278,9 +1207,7 @@ func TestReadBackShowsAnotherMerchant(t *testing.T) {
 	_, single := d.send(asked("2"))
 	_, plan := d.apply(d.plan(nil, dueTo(3)...), ApplyOptions{Concurrency: 3})
 	for _, err := range []error{single, plan} {
-		if e := wantKind(t, err, Conflict, ""); !strings.Contains(e.Msg, `"m2"`) {
-			t.Error(e.Msg)
-		}
+		wantKind(t, err, Conflict, "", `"m2"`)
 	}
 	d.s.wantCreates(3) // with that of history
 }
@@ -1334,14 +1261,10 @@ func TestSenderBudgets(t *testing.T) {
 		x, tally := d.begun(p, ApplyOptions{})
 		d.mustSend("9")
 		err := x.Send(t.Context(), t.Context(), tally)
-		if e := wantKind(t, err, Refused, money.RuleLimit); !strings.HasPrefix(e.Msg,
-			"5000 minor Btc is more than is left of max_per_day (12000 minor Btc): 2000 minor Btc until 20") {
-			t.Error(e.Msg)
-		}
+		wantKind(t, err, Refused, money.RuleLimit,
+			"5000 minor Btc is more than is left of max_per_day (12000 minor Btc): 2000 minor Btc until 20")
 		tally, err = x.Tally(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		tally.want(t, map[State]int{StateAccepted: 1, StatePlanned: 1})
 		_, _, err = d.Existing(t.Context(), asked("12").request) // before a person is asked
 		wantKind(t, err, Refused, money.RuleLimit)
@@ -1358,8 +1281,7 @@ func TestSenderBudgets(t *testing.T) {
 				}
 			})
 		})
-		_, err = d.send(asked("11"))
-		wantKind(t, err, Refused, money.RuleLimit)
+		wantKind(t, errorOf(d.send(asked("11"))), Refused, money.RuleLimit)
 		d.wantNothing("11")
 		d.s.wantCreates(3)
 	})
@@ -1371,21 +1293,15 @@ func TestFrozen(t *testing.T) {
 	d := newDesk(t)
 	p := d.plan(nil, dueTo(2)...)
 	x, tally := d.begun(p, ApplyOptions{})
-	if err := d.Freeze(t.Context(), "a leak"); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, d.Freeze(t.Context(), "a leak"))
 	err := x.Send(t.Context(), t.Context(), tally)
 	if e := wantKind(t, err, Refused, RuleFrozen); e.Hint.String() != "when that is over: till journal unfreeze --reason TEXT" {
 		t.Error(e.Hint)
 	}
-	_, err = d.apply(p, ApplyOptions{})
-	wantKind(t, err, Refused, RuleFrozen)
-	_, err = d.send(asked("9"))
-	wantKind(t, err, Refused, RuleFrozen)
+	wantKind(t, errorOf(d.apply(p, ApplyOptions{})), Refused, RuleFrozen)
+	wantKind(t, errorOf(d.send(asked("9"))), Refused, RuleFrozen)
 	d.s.wantCreates(0)
-	if err := d.Unfreeze(t.Context(), "a new key"); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, d.Unfreeze(t.Context(), "a new key"))
 	d.mustApply(p, ApplyOptions{}).want(t, map[State]int{StateAccepted: 2})
 	wantKind(t, d.Freeze(t.Context(), " "), Invalid, "")
 }

@@ -19,14 +19,10 @@ import (
 func newSender(t *testing.T, s *service, o Options) (*Sender, *Journal) {
 	t.Helper()
 	j, err := OpenJournal(t.Context(), filepath.Join(t.TempDir(), "journal.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	t.Cleanup(func() { j.Close() })
 	sender, err := New(newClient(t, s.URL), j, "acme", o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	return sender, j
 }
 
@@ -53,9 +49,7 @@ func errorOf[A any](_ A, err error) error { return err }
 func TestSenderAccount(t *testing.T) {
 	s := newService(t)
 	client, err := api.New(s.URL+"/", api.WithAPIKey("key"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	_, j := newSender(t, s, Options{})
 	sender, err := New(client, j, "acme", Options{})
 	if want := (Account{Address: s.URL, Name: "acme"}); err != nil || sender.Account() != want {
@@ -79,13 +73,11 @@ func TestSendRefusesBadOptionsAndRequests(t *testing.T) {
 	s := newService(t)
 	sender, _ := newSender(t, s, Options{})
 	good := asked("4711").request
-	_, err := sender.Send(t.Context(), good, AllowDuplicate(), nil)
-	wantKind(t, err, Invalid, "")
+	wantKind(t, errorOf(sender.Send(t.Context(), good, AllowDuplicate(), nil)), Invalid, "")
 	for _, orderID := range []string{"", "0", "07", "x"} {
 		bad := good
 		bad.ExternalOrderID = orderID
-		_, err := sender.Send(t.Context(), bad)
-		wantKind(t, err, Invalid, "")
+		wantKind(t, errorOf(sender.Send(t.Context(), bad)), Invalid, "")
 	}
 	s.wantCreates(0)
 }
@@ -94,14 +86,10 @@ func TestSendRefusesBadOptionsAndRequests(t *testing.T) {
 func TestSenderShowsNoKey(t *testing.T) {
 	s := newService(t)
 	client, err := api.New(s.URL, api.WithAPIKey("topsecretkey"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	_, j := newSender(t, s, Options{})
 	sender, err := New(client, j, "acme", Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	var log strings.Builder
 	slog.New(slog.NewJSONHandler(&log, nil)).Info("x", "sender", sender, "value", *sender.Ledger)
 	for _, text := range []string{fmt.Sprintf("%v %+v %#v", sender, sender, sender), log.String()} {
@@ -120,21 +108,17 @@ func TestErrorsHaveAKind(t *testing.T) {
 	if e := wantKind(t, err, NotFound, ""); !errors.Is(err, NotFound) || errors.Is(err, Unknown) || e.OrderID != "7" {
 		t.Errorf("%+v", e)
 	}
-	_, err = sender.Run(t.Context(), "cafe0001")
-	wantKind(t, err, NotFound, "")
+	wantKind(t, errorOf(sender.Run(t.Context(), "cafe0001")), NotFound, "")
 	wantKind(t, j.Rename(t.Context(), Account{Address: s.URL, Name: "x"}, Account{Address: s.URL, Name: "y"}), Invalid, "")
 	_, err = OpenExistingJournal(t.Context(), filepath.Join(t.TempDir(), "none.db"))
 	if wantKind(t, err, JournalBroken, ""); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v", err)
 	}
 	for _, place := range []string{"postgres:/host/x", ""} {
-		_, err = OpenJournal(t.Context(), place)
-		wantKind(t, err, JournalPlace, "")
+		wantKind(t, errorOf(OpenJournal(t.Context(), place)), JournalPlace, "")
 	}
-	_, err = sender.Apply(t.Context(), nil, ApplyOptions{})
-	wantKind(t, err, Invalid, "")
-	_, err = sender.Applier(t.Context(), nil, ApplyOptions{})
-	wantKind(t, err, Invalid, "")
+	wantKind(t, errorOf(sender.Apply(t.Context(), nil, ApplyOptions{})), Invalid, "")
+	wantKind(t, errorOf(sender.Applier(t.Context(), nil, ApplyOptions{})), Invalid, "")
 
 	for _, c := range []struct {
 		status int
@@ -154,8 +138,7 @@ func TestErrorsHaveAKind(t *testing.T) {
 	closed := newService(t)
 	away, _ := newSender(t, closed, Options{Lookup: LookupNever})
 	closed.Close()
-	_, err = away.Send(t.Context(), asked("4711").request)
-	wantKind(t, err, NotSent, "")
+	wantKind(t, errorOf(away.Send(t.Context(), asked("4711").request)), NotSent, "")
 }
 
 // TestSendWaitsForItsCall checks that Send waits for a call in flight even if its context ends, because
@@ -188,12 +171,8 @@ func TestOrderOfADeadProcess(t *testing.T) {
 	d := newDesk(t)
 	w := asked("4711")
 	other := d.open()
-	if err := other.Enter(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := other.Claim(t.Context(), journal.Claim{OrderID: "4711", Content: contentOf(w.request)}); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, other.Enter(t.Context()))
+	ok(t, errorOf(other.Claim(t.Context(), journal.Claim{OrderID: "4711", Content: contentOf(w.request)})))
 	if o, err := d.Order(t.Context(), "4711"); err != nil || o.State != StateSending {
 		t.Errorf("while it lives: %v, %v", o.State, err)
 	}

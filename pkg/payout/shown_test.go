@@ -31,12 +31,8 @@ func (d *desk) takes(orderID string) (id string) {
 }
 
 func (d *desk) decides(it Decision) {
-	if err := d.Check(d.t.Context(), it); err != nil {
-		d.t.Fatal(err)
-	}
-	if _, err := d.Resolve(d.t.Context(), it); err != nil {
-		d.t.Fatal(err)
-	}
+	ok(d.t, d.Check(d.t.Context(), it))
+	d.mustResolve(it)
 }
 
 // onPage calls do when the n-th page of the list is asked for.
@@ -59,9 +55,7 @@ func TestPreviewAndThenNo(t *testing.T) {
 	id := d.rejectsAndTakes("101")
 	p := d.plan(nil, dueTo(2)...)
 	x, err := d.Applier(t.Context(), p, ApplyOptions{RetryRejected: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	if tally, err := x.Preview(t.Context()); err != nil || tally.Before != 1 {
 		t.Fatal(tally.Before, err)
 	}
@@ -90,9 +84,7 @@ func TestListConfirmsAPerson(t *testing.T) {
 			id := d.takes("10")
 			paid := Decision{OrderIDs: []string{"10"}, PaidAs: id, Reason: "seen in the panel"}
 			d.decides(paid)
-			if err := read(d); err != nil {
-				t.Fatal(err)
-			}
+			ok(t, read(d))
 			if o := d.wantState("10", StateAccepted); o.Shown != id || about && o.Resolved != nil {
 				t.Errorf("it was shown as %q, and decided: %v", o.Shown, o.Resolved)
 			}
@@ -117,9 +109,7 @@ func TestDecidedDuringTheScan(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if _, err := d.ReconcileRun(t.Context(), "cafe0001"); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, errorOf(d.ReconcileRun(t.Context(), "cafe0001")))
 	if o := d.wantState("10", StateAccepted); o.Shown != id {
 		t.Errorf("it was shown as %q", o.Shown)
 	}
@@ -140,12 +130,8 @@ func TestLookUpIsInterrupted(t *testing.T) {
 	p := d.plan(nil, rows...)
 	ctx, stop := context.WithCancel(t.Context())
 	x, err := d.Applier(ctx, p, ApplyOptions{RetryRejected: true, Note: func(string) { stop() }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := x.Begin(ctx, 2); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
+	ok(t, x.Begin(ctx, 2))
 	if _, err = x.LookUp(ctx); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
@@ -196,9 +182,7 @@ func TestFoundIsKeptOnce(t *testing.T) {
 	if err != nil || len(x.found.records) != 1 {
 		t.Fatal(len(x.found.records), err)
 	}
-	if err := x.Begin(t.Context(), 1); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, x.Begin(t.Context(), 1))
 	if _, err := x.LookUp(t.Context()); err != nil || len(x.found.records) != 0 {
 		t.Error(len(x.found.records), err)
 	}
@@ -216,9 +200,7 @@ func TestBecomesUnknownDuringReconcileRun(t *testing.T) {
 		d.bring(asked("10"), outRejected)
 	})
 	settled, err := d.ReconcileRun(t.Context(), "cafe0001")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	d.wantState("10", StateUnknown)
 	if len(settled.Results) != 1 || settled.Results[0].Order.State != StateUnknown || !settled.Results[0].Listed ||
 		settled.Sending != 0 {
@@ -235,9 +217,7 @@ func TestFirstSentDuringAReading(t *testing.T) {
 		d.bring(asked("101"), outRejected)
 		d.s.take(body("101"))
 	})
-	if _, err := d.Reconcile(t.Context(), "11"); err != nil {
-		t.Fatal(err)
-	}
+	d.mustReconcile("11")
 	d.wantState("101", StateUnknown)
 }
 
@@ -263,9 +243,7 @@ func TestPaidAsAnotherThanShown(t *testing.T) {
 	d.history()
 	d.bring(asked("10"), outUnknown)
 	first := d.takes("10")
-	if err := d.ledger.Show(t.Context(), map[string]string{"10": first}); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, d.ledger.Show(t.Context(), map[string]string{"10": first}))
 	second := d.takes("10")
 	paid := Decision{OrderIDs: []string{"10"}, PaidAs: second, Reason: "seen in the panel"}
 	err := d.Check(t.Context(), paid)

@@ -92,11 +92,9 @@ func TestWaitRunOutlastsFailures(t *testing.T) {
 	}
 	wait.Interval, wait.Timeout = time.Hour, time.Second
 	fail(503)
-	_, err := d.WaitRun(t.Context(), "cafe0001", wait)
-	wantKind(t, err, ReadFailed, "")
+	wantKind(t, errorOf(d.WaitRun(t.Context(), "cafe0001", wait)), ReadFailed, "")
 	fail(401)
-	_, err = d.WaitRun(t.Context(), "cafe0001", wait)
-	wantCall(t, err, api.Rejected, 401)
+	wantCall(t, errorOf(d.WaitRun(t.Context(), "cafe0001", wait)), api.Rejected, 401)
 }
 
 // TestWaitRunStops checks that the error of the context is returned unchanged.
@@ -135,9 +133,7 @@ func TestWaitRunIsRefused(t *testing.T) {
 		"one unknown":         {run: "cafe0002", kind: Unknown, wait: done, bring: ends(outUnknown)},
 		"one in conflict": {run: "cafe0002", kind: Conflict, wait: done, bring: func(d *desk) {
 			evidence := journal.Evidence{OrderID: "4", Withdrawal: "w9", Differs: "x", Content: contentOf(asked("4").request)}
-			if _, err := d.ledger.Settle(t.Context(), evidence); err != nil {
-				t.Fatal(err)
-			}
+			ok(t, errorOf(d.ledger.Settle(t.Context(), evidence)))
 		}},
 		"one being sent": {run: "cafe0002", kind: Busy, wait: done, bring: func(d *desk) { d.sends(asked("4")) }},
 		"another merchant's key": {run: "cafe0001", kind: Refused, rule: RuleKey, wait: done, bring: func(d *desk) {
@@ -157,8 +153,7 @@ func TestWaitRunIsRefused(t *testing.T) {
 			d.begins("cafe0002", "4")
 			test.wait.Timeout = time.Minute // otherwise it would wait forever
 			_, _, before := d.s.counts()
-			_, err := d.WaitRun(t.Context(), test.run, test.wait)
-			wantKind(t, err, test.kind, test.rule)
+			wantKind(t, errorOf(d.WaitRun(t.Context(), test.run, test.wait)), test.kind, test.rule)
 			if _, _, lists := d.s.counts(); lists != before {
 				t.Error("the list was read")
 			}

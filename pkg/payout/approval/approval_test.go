@@ -29,16 +29,20 @@ func message(t string) *Message {
 	return m
 }
 
+// ok ends the test at an error.
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func newKey(t *testing.T) ssh.Signer {
 	t.Helper()
 	_, private, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	signer, err := ssh.NewSignerFromKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	return signer
 }
 
@@ -50,18 +54,14 @@ func row(principals, options string, key ssh.Signer) string {
 func parse(t *testing.T, rows ...string) Approvers {
 	t.Helper()
 	a, err := ParseApprovers("allowed", []byte(strings.Join(rows, "\n")), time.UTC)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	return a
 }
 
 func sign(t *testing.T, text string, key ssh.Signer) []byte {
 	t.Helper()
 	s, err := Sign(strings.NewReader(text), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	return s
 }
 
@@ -96,9 +96,7 @@ func TestOpenSSH(t *testing.T) {
 			allowed := filepath.Join(dir, "allowed")
 			write(t, allowed, "ann "+read(t, key+".pub"))
 			signer, err := ssh.ParsePrivateKey([]byte(read(t, key)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			ok(t, err)
 			write(t, filepath.Join(dir, "own.sig"), string(sign(t, text, signer)))
 			if out, err := keygen(t, text, "-Y", "verify", "-f", allowed, "-I", "ann", "-n", Namespace, "-s",
 				filepath.Join(dir, "own.sig")); err != nil {
@@ -127,17 +125,13 @@ func TestOpenSSH(t *testing.T) {
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 func read(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	return string(text)
 }
 
@@ -145,29 +139,19 @@ func TestVerifyRefuses(t *testing.T) {
 	ann, eve := newKey(t), newKey(t)
 	good := sign(t, text, ann)
 	other, err := sshsig.Sign(strings.NewReader(text), ann, sshsig.HashSHA512, "till-release")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	// The signature of ann's key under the name of eve's, and the reverse.
 	stolen, err := sshsig.Unarmor(good)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	stolen.PublicKey = eve.PublicKey()
 	forged, err := sshsig.Unarmor(sign(t, text, eve))
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	forged.PublicKey = ann.PublicKey()
 	renamed, err := sshsig.Unarmor(sshsig.Armor(other))
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	renamed.Namespace = Namespace
 	longer, err := sshsig.Unarmor(good)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	longer.Signature.Rest = []byte("more")
 	for name, c := range map[string]struct {
 		options   string
@@ -223,17 +207,11 @@ func TestVerifyRefuses(t *testing.T) {
 func signWithCertificate(t *testing.T, key ssh.Signer) []byte {
 	t.Helper()
 	c := &ssh.Certificate{Key: key.PublicKey(), CertType: ssh.UserCert, ValidBefore: ssh.CertTimeInfinity}
-	if err := c.SignCert(rand.Reader, key); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, c.SignCert(rand.Reader, key))
 	signer, err := ssh.NewCertSigner(c, key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	s, err := sshsig.Sign(strings.NewReader(text), signer, sshsig.HashSHA512, Namespace)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	return sshsig.Armor(s)
 }
 
@@ -241,25 +219,17 @@ func signWithCertificate(t *testing.T, key ssh.Signer) []byte {
 // listed.
 func TestRSAWithSHA1(t *testing.T) {
 	private, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	key, err := ssh.NewSignerFromKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	good, err := sshsig.Unarmor(sign(t, text, key))
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	list := parse(t, row("ann", "", key))
 	if _, err := list.verify(message(text), sshsig.Armor(good), now); err != nil {
 		t.Fatal(err)
 	}
 	signed, err := message(text).signed(good.HashAlgorithm)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	if good.Signature, err = key.(ssh.AlgorithmSigner).SignWithAlgorithm(rand.Reader, signed, ssh.KeyAlgoRSA); err != nil {
 		t.Fatal(err)
 	}
@@ -316,13 +286,9 @@ func TestPersons(t *testing.T) {
 func TestParseApproversRefuses(t *testing.T) {
 	key := newKey(t)
 	small, err := rsa.GenerateKey(rand.Reader, 1024)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	short, err := ssh.NewSignerFromKey(small)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	many := strings.Repeat(row("ann", "", key), maxApprovers)
 	if _, err := ParseApprovers("allowed", []byte(many), time.UTC); err != nil {
 		t.Errorf("%d keys: %v", maxApprovers, err)
@@ -373,9 +339,7 @@ func TestTimes(t *testing.T) {
 	signature := sign(t, text, key)
 	write(t, filepath.Join(dir, "sig"), string(signature))
 	zone, err := time.LoadLocation("Asia/Tokyo")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	t.Setenv("TZ", "Asia/Tokyo")
 	for _, options := range []string{`valid-after="20260503"`, `valid-before="20260503"`, `valid-before="20260503Z"`,
 		`valid-after="202605031200"`, `valid-after="202605031200Z"`,
@@ -383,15 +347,11 @@ func TestTimes(t *testing.T) {
 		`namespaces="till-payout",valid-after="20260503Z"`} {
 		write(t, filepath.Join(dir, "allowed"), row("ann", options, key))
 		list, err := ParseApprovers("allowed", []byte(read(t, filepath.Join(dir, "allowed"))), zone)
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		for _, at := range []string{"20260502235959", "20260503000000", "20260503000001", "20260503085959", "20260503090000",
 			"20260503090001", "20260503205959", "20260503210000", "20260503120000", "20260503120001", "20260503120002"} {
 			moment, err := time.ParseInLocation("20060102150405", at, zone)
-			if err != nil {
-				t.Fatal(err)
-			}
+			ok(t, err)
 			_, ours := list.verify(message(text), signature, moment)
 			out, theirs := keygen(t, text, "-Y", "verify", "-f", filepath.Join(dir, "allowed"), "-I", "ann", "-n", Namespace,
 				"-s", filepath.Join(dir, "sig"), "-O", "verify-time="+at)

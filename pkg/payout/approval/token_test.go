@@ -20,9 +20,7 @@ func tokenKinds() []string { return []string{ssh.KeyAlgoSKED25519, ssh.KeyAlgoSK
 func newToken(t *testing.T, kind string) *tokentest.Token {
 	t.Helper()
 	token, err := tokentest.New(kind)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	return token
 }
 
@@ -69,9 +67,7 @@ func TestTokenSignatures(t *testing.T) {
 					c.token(token)
 				}
 				s, err := sshsig.Sign(strings.NewReader(text), token, sshsig.HashSHA512, Namespace)
-				if err != nil {
-					t.Fatal(err)
-				}
+				ok(t, err)
 				if c.changed != nil {
 					c.changed(s)
 				}
@@ -120,25 +116,17 @@ func TestTokenOptions(t *testing.T) {
 func throughAgent(t *testing.T, serve func(net.Listener)) []ssh.Signer {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "agent") // the name of a socket must be short
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	listener, err := net.Listen("unix", filepath.Join(dir, "socket"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	t.Cleanup(func() { listener.Close() })
 	go serve(listener)
 	conn, err := net.Dial("unix", listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	t.Cleanup(func() { conn.Close() })
 	signers, err := agent.NewClient(conn).Signers()
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	return signers
 }
 
@@ -154,13 +142,9 @@ func TestSignThroughAgent(t *testing.T) {
 		}
 	}
 	private, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	ring := agent.NewKeyring()
-	if err := ring.Add(agent.AddedKey{PrivateKey: private}); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, ring.Add(agent.AddedKey{PrivateKey: private}))
 	key := throughAgent(t, func(l net.Listener) {
 		if conn, err := l.Accept(); err == nil {
 			agent.ServeAgent(ring, conn)
