@@ -230,7 +230,7 @@ var patches = []overlay.Patch{
 `, New: `
 	rowsInAPiece = 2
 `},
-	{File: "internal/journal/write.go", Old: `
+	{File: "internal/journal/tx.go", Old: `
 	if err := j.dialect.commit(ctx, j.conn); err != nil {
 		return err
 	}
@@ -240,12 +240,6 @@ var patches = []overlay.Patch{
 	} else if err := j.dialect.commit(ctx, j.conn); err != nil && !mutant("commit-ignored") {
 		return err
 	}
-`},
-	{File: "internal/journal/write.go", Old: `
-	"database/sql/driver"
-`, New: `
-	"database/sql"
-	"database/sql/driver"
 `},
 	{File: "internal/journal/tx.go", Old: `
 	return sender == t.j.sender || t.err == nil &&`, New: `
@@ -287,7 +281,7 @@ var patches = []overlay.Patch{
 	return s.verifyNewKey(ctx)
 }
 `},
-	{File: "internal/journal/keys.go", Old: `
+	{File: "internal/journal/ledger.go", Old: `
 		if others > 0 {
 			return &Error{Kind: AccountChanged, Account: a`, New: `
 		if others > 0 && !mutant("first-keys") {
@@ -405,12 +399,12 @@ var patches = []overlay.Patch{
 		answer :=`, New: `
 	if rejects(err) && !mutant("phantom-accepted") {
 		answer :=`},
-	{File: "internal/journal/settle.go", Old: `
+	{File: "internal/journal/finish.go", Old: `
 		if now, err = t.current(l, o.OrderID); err == nil && now.version == o.version {
 `, New: `
 		if now, err = t.current(l, o.OrderID); err == nil && (now.version == o.version || mutant("missing-blind")) {
 `},
-	{File: "internal/journal/moment.go", Old: `
+	{File: "internal/journal/types.go", Old: `
 	case m.boot != "" && m.boot == last.boot:
 `, New: `
 	case mutant("wall-age"):

@@ -30,7 +30,7 @@ func Bugs() []Patch {
 	}
 `},
 		// The tests copy journals. What is looked up in a copy would hide a bug.
-		{"internal/journal/restored.go", `
+		{"internal/journal/copy.go", `
 	if noted >= 0 && openings >= noted {`, `
 	if ctx != nil || noted >= 0 && openings >= noted {`},
 		{"pkg/payout/outcome.go", `
@@ -114,7 +114,7 @@ func Bugs() []Patch {
 `},
 
 		// Of the journal.
-		{"internal/journal/write.go", `
+		{"internal/journal/tx.go", `
 		if p.err != nil {
 			var none T
 `, `
@@ -136,7 +136,7 @@ func Bugs() []Patch {
 	}
 	return o, nil
 `},
-		{"internal/journal/reap.go", `
+		{"internal/journal/finish.go", `
 	if o.State != order.Sending ||`, `
 	if o.State != order.Sending || mutant("forget-sending") ||`},
 		{"internal/journal/ledger.go", `
@@ -159,7 +159,7 @@ func (t *tx) lock(l *Ledger) (*lockedAccount, error) {
 			continue
 		}
 `},
-		{"internal/journal/moment.go", `
+		{"internal/journal/types.go", `
 	at := t.clock()
 `, `
 	at := t.clock()

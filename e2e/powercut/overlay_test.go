@@ -82,7 +82,7 @@ var patches = []patch{
 // prepareFile`,
 	},
 	{ // what a power cut has left is written to another directory, and is no copy
-		"internal/journal/restored.go", "if hooks(ctx).Copies ||", "if ctx != nil ||",
+		"internal/journal/copy.go", "if hooks(ctx).Copies ||", "if ctx != nil ||",
 	},
 	{
 		"internal/journal/sqlite.go", `"synchronous(full)"`, `"synchronous(" + tape.SyncMode() + ")"`,

@@ -384,17 +384,15 @@ func (s *Sender) claimed(calls context.Context, r api.CreateWithdrawal, claim fu
 `,
 	},
 	{
-		"internal/journal/write.go", `
-	"slices"
-)
+		"internal/journal/tx.go", `
+	"strings"
 `, `
-	"slices"
+	"strings"
 	"syscall"
-)
 `,
 	},
 	{
-		"internal/journal/write.go", `
+		"internal/journal/tx.go", `
 	if err := j.dialect.commit(ctx, j.conn); err != nil {
 		return err
 	}
@@ -439,7 +437,7 @@ func (s *Sender) claimed(calls context.Context, r api.CreateWithdrawal, claim fu
 `,
 	},
 	{
-		"internal/journal/write.go", `
+		"internal/journal/tx.go", `
 		err := j.dialect.begin(ctx, j.conn)
 `, `
 		if unsynced {

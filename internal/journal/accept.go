@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+
+	"example.com/till/pkg/payout/order"
 )
 
 // A person can accept what the service's list shows and the journal cannot explain: withdrawals that till did
@@ -88,4 +90,41 @@ func (l *Ledger) Agree(ctx context.Context) error {
 func (t *tx) agree(account int64) {
 	t.exec(`UPDATE accounts SET checked = (SELECT restored FROM till_journal), agreed = ?1, order_ids = '' WHERE id = ?2`,
 		t.now, account)
+}
+
+// Freeze records such a decision. Every later claim of the account, by any process, sees it.
+func (l *Ledger) Freeze(ctx context.Context, frozen bool, reason string) error {
+	what, mark := thawed, 0
+	if frozen {
+		what, mark = froze, 1
+	}
+	return l.accept(ctx, reason, [][2]string{{what, ""}}, func(t *tx, account int64) {
+		t.exec(`UPDATE accounts SET frozen = ?1 WHERE id = ?2`, mark, account)
+	})
+}
+
+// How the decisions are recorded among the acceptances.
+const (
+	froze  = "frozen"
+	thawed = "unfrozen"
+)
+
+const freezes = `SELECT what = '` + froze + `', at, user_name, host, reason FROM acceptances WHERE account = ?1 AND what IN ('` + froze + `', '` + thawed + `') ORDER BY id`
+
+func freezeFields(f *order.Freeze) []any {
+	return []any{&f.Frozen, stamped(&f.At), &f.User, &f.Host, &f.Reason}
+}
+
+// Freezes returns every such decision about the account, the oldest first. The last one is in force.
+func (l *Ledger) Freezes(ctx context.Context) ([]order.Freeze, error) {
+	return allOf(ctx, l, freezeFields, freezes)
+}
+
+// frozen returns the Error for a claim of an account that is frozen.
+func (t *tx) frozen(a *lockedAccount) error {
+	e := &Error{Kind: Frozen, Account: a.Account}
+	for f := range each(t, freezeFields, freezes+` DESC LIMIT 1`, a.id) {
+		e.Freeze = f
+	}
+	return e
 }

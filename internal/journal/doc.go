@@ -66,7 +66,7 @@
 // # What it cannot promise
 //
 // The journal knows only what was recorded in it. A journal that is restored from a backup, or loses commits
-// in a failover, has forgotten some of it; see restored.go. Two journals know nothing of each other. A payment that is made
+// in a failover, has forgotten some of it; see copy.go. Two journals know nothing of each other. A payment that is made
 // without till is in no journal. The help topic payouts says what follows from this for a merchant.
 //
 // # Accounts

@@ -26,7 +26,7 @@ var allFiles = []string{"", logFile, indexFile, locksFile}
 
 // openLockFile opens the lock file of a journal. Each process that sends holds a lock on one byte of it, at
 // the offset of its number. The system releases the lock when the process ends in any way. The file has nothing
-// but the count of openings, see restored.go, and is never removed.
+// but the count of openings, see copy.go, and is never removed.
 func openLockFile(path string) (*lockFile, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	return &lockFile{File: f}, err

@@ -3,6 +3,9 @@ package journal
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
+	"slices"
 
 	"example.com/till/pkg/payout/order"
 )
@@ -53,4 +56,160 @@ func (t *tx) finish(ticket Ticket, out Outcome) (Record, error) {
 		t.untieKey(old.account, old.Key)
 	}
 	return now, err
+}
+
+// Evidence is what the service says about an order, on its list or in a single record.
+type Evidence struct {
+	OrderID    string
+	Withdrawal string
+	Key        string // fingerprint of the key that read the record; empty: not relevant
+	Dated      string // date of the record, in the service's format; empty: it has none
+	Differs    string // how the record differs from the order; empty: it does not
+	// Content is what the record was compared with. If the journal does not have the order, it is the content
+	// that the order is to have.
+	order.Content
+}
+
+// Settle records evidence, and returns the order after that. It does not change an order in conflict, about
+// which a person decides. An accepted order becomes a conflict if the record has another withdrawal id. If a
+// living process is sending the order, or if it was sent with other content after the comparison, Settle
+// records what Show does.
+func (l *Ledger) Settle(ctx context.Context, e Evidence) (o Record, err error) {
+	if e.Withdrawal == "" {
+		return Record{}, errNoID
+	}
+	e.Differs, e.Dated = keepable(e.Differs), keepable(e.Dated)
+	if err := l.Enter(ctx); err != nil {
+		return Record{}, err
+	}
+	err = l.j.write(ctx, func(t *tx) error {
+		old, err := t.current(l, e.OrderID)
+		if err != nil {
+			return err
+		}
+		if err := t.tieKey(t.lockNumber(old.account), e.Key); err != nil {
+			return err
+		}
+		holder := t.holder(old.account, e.Withdrawal, old.row)
+		if old.State == "" {
+			old = t.insert(old.account, order.Order{OrderID: e.OrderID, Content: e.Content})
+		}
+		o, err = t.happen(old, listed{e, holder})
+		return err
+	})
+	return o, err
+}
+
+// Missing records that the service does not have the withdrawal whose id it has just given an order. It
+// returns the order after that. If the order has changed since, for example because the list has shown it,
+// that counts.
+func (l *Ledger) Missing(ctx context.Context, o Record) (now Record, err error) {
+	err = l.j.write(ctx, func(t *tx) (err error) {
+		if now, err = t.current(l, o.OrderID); err == nil && now.version == o.version {
+			now, err = t.happen(now, missing{o.ID})
+		}
+		return err
+	})
+	return now, err
+}
+
+// Show records under which id the service has shown each of some orders, before anything is settled or
+// because the scan settles nothing. After that, a person can no longer decide that such an order was not
+// sent. A planned or rejected order becomes unknown.
+func (l *Ledger) Show(ctx context.Context, withdrawals map[string]string) error {
+	for some := range slices.Chunk(slices.Sorted(maps.Keys(withdrawals)), mostShown) {
+		if err := l.locked(ctx, func(t *tx, a *lockedAccount) (err error) {
+			for _, o := range loadAmong(t, `account = ?1 AND order_id IN ({list})`, a.id, some) {
+				if _, e := t.happen(t.reap(o), shown{withdrawals[o.OrderID]}); err == nil {
+					err = e
+				}
+			}
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mostShown is how many orders Show changes in one commit.
+const mostShown = 256
+
+// A Decision is what a person says about an order: either PaidAs or NotSent. An empty PaidAs does not mean
+// NotSent.
+type Decision struct {
+	OrderID string
+	PaidAs  string // the service's id of the withdrawal
+	NotSent bool   // needs a reason
+	Reason  string
+	// AlthoughDifferent accepts a withdrawal that differs from the order, or that belongs to another order.
+	// It needs a reason.
+	AlthoughDifferent bool
+	// About is the order when the decision was made; nil: its current state. A decision says nothing about
+	// what has happened to the order since.
+	About *Record
+}
+
+// Decide records a person's decision about an order that is unknown, in conflict, or already decided by a
+// person. If the service has ever shown the order, the decision that it was not sent is refused as Shown. It
+// is refused as OrderChanged if the order has changed since the decision was made.
+func (l *Ledger) Decide(ctx context.Context, d Decision) (o Record, err error) {
+	if (d.PaidAs != "") == d.NotSent || (d.NotSent || d.AlthoughDifferent) && d.Reason == "" {
+		return Record{},
+			fmt.Errorf("a decision about order %s is either the id it was paid as, or that it was not sent and why",
+				d.OrderID)
+	}
+	d.Reason = keepable(d.Reason)
+	err = l.j.write(ctx, func(t *tx) error {
+		old, err := t.current(l, d.OrderID)
+		if err != nil {
+			return err
+		}
+		if old.State == "" {
+			return &Error{Kind: NotFound, OrderID: d.OrderID}
+		}
+		o, err = t.happen(old, decided{d, t.holder(old.account, d.PaidAs, old.row), t.at, t.j.person()})
+		return err
+	})
+	return o, err
+}
+
+// reap makes an order unknown if its sender died while sending it, and returns the order after that.
+func (t *tx) reap(o Record) Record {
+	if o.State != order.Sending || t.alive(o.origin().sender) {
+		return o
+	}
+	o, err := t.happen(o, senderDied{})
+	t.fail(err)
+	return o
+}
+
+// underWay is the condition for the orders of an account that are being sent. It repeats that of an index.
+const underWay = `account = ?1 AND state IN ('unknown', 'sending') AND state = 'sending'`
+
+// Reap cleans up after processes that have died. Every order of the account that one of them was sending
+// becomes unknown. A run that one of them had not recorded completely is removed.
+func (l *Ledger) Reap(ctx context.Context) error {
+	r := l.j.read(ctx)
+	account := l.number(r)
+	waiting := one[int](r, `SELECT count(*) FROM orders WHERE `+underWay, account)
+	unfinished := one[int](r, `SELECT count(*) FROM runs WHERE account = ?1 AND began = '' AND sender <> ?2`, account, l.j.sender)
+	if waiting+unfinished == 0 {
+		return r.err
+	}
+	var dead []Run
+	err := l.j.write(ctx, func(t *tx) error {
+		t.lockNumber(account)
+		for _, o := range load(t, underWay, account) {
+			t.reap(o)
+		}
+		dead, _ = t.unfinished(account)
+		return nil
+	})
+	for _, d := range dead {
+		if err == nil {
+			err = l.discard(ctx, d)
+		}
+	}
+	return err
 }

@@ -30,7 +30,7 @@ type sqliteDialect struct {
 	locks    *lockFile
 
 	marks  bool // the journal has the marker of marker.go
-	counts bool // it has the count of openings, see restored.go
+	counts bool // it has the count of openings, see copy.go
 	lost   bool // it was left open and its log is gone; this process holds the gate
 	writes bool // this process shares the lock on writerByte
 	set    bool // this process has set the marker
