@@ -127,14 +127,14 @@ func Bugs() []Patch {
 	if c.AllowDuplicate || mutant("duplicates") {
 `},
 		{"internal/journal/transition.go", `
-	o.Attempts[len(o.Attempts)-1].Outcome = order.WasUncertain
-	return o, nil
-`, `
-	o.Attempts[len(o.Attempts)-1].Outcome = order.WasUncertain
-	if mutant("reap-planned") {
-		o.State, o.Attempts[len(o.Attempts)-1].Outcome = order.Planned, order.SaidNothing
+		o.Attempts[len(o.Attempts)-1].Outcome = order.WasUncertain
 	}
-	return o, nil
+`, `
+		o.Attempts[len(o.Attempts)-1].Outcome = order.WasUncertain
+		if mutant("reap-planned") {
+			o.State, o.Attempts[len(o.Attempts)-1].Outcome = order.Planned, order.SaidNothing
+		}
+	}
 `},
 		{"internal/journal/finish.go", `
 	if o.State != order.Sending ||`, `

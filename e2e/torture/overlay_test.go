@@ -465,14 +465,14 @@ func (s *Sender) claimed(calls context.Context, r api.CreateWithdrawal, claim fu
 		"internal/journal/transition.go", `
 	switch {
 	case !sendable:
-		return o, &Error{Kind: Exists, Order: o, Same: same, Alive: o.State == order.Sending}
+		return line, &Error{Kind: Exists, Order: *o, Same: same, Alive: o.State == order.Sending}
 `, `
 	if mutant("no-claim") && o.State == order.Sending || mutant("resend-unknown") && o.State == order.Unknown && e.Run != "" || mutant("blind-claim") && e.Run != "" {
 		sendable = true
 	}
 	switch {
 	case !sendable:
-		return o, &Error{Kind: Exists, Order: o, Same: same, Alive: o.State == order.Sending}
+		return line, &Error{Kind: Exists, Order: *o, Same: same, Alive: o.State == order.Sending}
 `,
 	},
 	{

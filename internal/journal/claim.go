@@ -121,7 +121,7 @@ func (t *tx) claimAs(a *lockedAccount, old Record, c Claim) (Ticket, error) {
 		return Ticket{}, &Error{Kind: NotFound, OrderID: c.OrderID}
 	}
 	e := claimed{Claim: c, at: t.at, moment: t.moment, by: t.j.person(), sender: t.j.sender}
-	if _, err := next(old, e); err != nil {
+	if _, _, err := next(old, e); err != nil {
 		return Ticket{}, err
 	}
 	if err := t.allows(a, c); err != nil {

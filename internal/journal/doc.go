@@ -16,12 +16,12 @@
 //	conflict  the service's record is not what was asked for
 //
 // One pure function decides what an order becomes when something happens to it: next in transition.go. One
-// place makes the change durable, as a compare-and-set: move.go. Every change of an order makes a new version
+// place makes the change durable, as a compare-and-set: happen. Every change of an order makes a new version
 // of it. A change names the version that it starts from, and does nothing if the order has another version by
 // now. The attempts, and how each of them ended, are in their own table. It shows whether an order may have
 // been taken.
 //
-// transition.go has a picture of all steps. Claim, Finish and reap (the sender has died) make some of them,
+// transition.go has a table of all steps. Claim, Finish and reap (the sender has died) make some of them,
 // Settle (the service's own list) and Decide (a person's decision) the others. A Finish can be late: its
 // sender was taken for dead, and since then the order was settled, decided or sent again.
 //

@@ -10,45 +10,22 @@ import (
 	"example.com/till/pkg/payout/order"
 )
 
-// The life of an order. An arrow leads from a state to the next one, and its labels are the events that take
-// the order there. What an event does also depends on the order's earlier attempts, so one label may be on
-// several arrows of a state.
+// The life of an order: from each state, the next states, and the events that take the order there. What an
+// event does also depends on the order's earlier attempts, so one event can lead to several states.
 //
-//	 (new)   planned  sending rejected  unknown accepted conflict
-//	   o------->|        |        |        |        |        |  begin run
-//	   o---------------->|        |        |        |        |  claim
-//	   o------------------------------------------->|        |  listed
-//	   o---------------------------------------------------->|  differs
-//	   |        |        |        |        |        |        |
-//	   |        o------->|        |        |        |        |  claim
-//	   |        o------------------------->|        |        |  listed, differs, shown
-//	   |        o---------------------------------->|        |  accepted, listed, paid as
-//	   |        o------------------------------------------->|  accepted, differs
-//	   |        |        |        |        |        |        |
-//	   |        |<-------o        |        |        |        |  said nothing
-//	   |        |        o------->|        |        |        |  rejected
-//	   |        |        o---------------->|        |        |  accepted, rejected, said nothing, uncertain, died
-//	   |        |        o------------------------->|        |  accepted
-//	   |        |        o---------------------------------->|  accepted
-//	   |        |        |        |        |        |        |
-//	   |        |        |<-------o        |        |        |  claim
-//	   |        |        |        o------->|        |        |  listed, differs, shown
-//	   |        |        |        o---------------->|        |  accepted, listed
-//	   |        |        |        o------------------------->|  accepted, differs
-//	   |        |        |        |        |        |        |
-//	   |        |<-------------------------o        |        |  said nothing, not sent
-//	   |        |        |        |<-------o        |        |  rejected
-//	   |        |        |        |        o------->|        |  accepted, listed, paid as
-//	   |        |        |        |        o---------------->|  accepted, listed, differs
-//	   |        |        |        |        |        |        |
-//	   |        |<----------------------------------o        |  not sent
-//	   |        |        |        |        |<-------o        |  missing
-//	   |        |        |        |        |        o------->|  accepted, listed, differs
-//	   |        |        |        |        |        |        |
-//	   |        |        |        |        |        |<-------o  paid as
-//	   |        |        |        |        |        |        |
+//	(new)     planned (begin run); sending (claim); accepted (listed); conflict (differs)
+//	planned   sending (claim); accepted (accepted, listed, paid as);
+//	          unknown (listed, differs, shown); conflict (accepted, differs)
+//	sending   planned (said nothing); accepted (accepted); rejected (rejected);
+//	          unknown (accepted, rejected, said nothing, uncertain, died); conflict (accepted)
+//	accepted  planned (not sent); unknown (missing); conflict (accepted, listed, differs)
+//	rejected  sending (claim); accepted (accepted, listed); unknown (listed, differs, shown);
+//	          conflict (accepted, differs)
+//	unknown   planned (said nothing, not sent); accepted (accepted, listed, paid as);
+//	          rejected (rejected); conflict (accepted, listed, differs)
+//	conflict  accepted (paid as)
 //
-// BeginRun makes the step begin run, for all rows of a plan at once. The other labels are the events below:
+// BeginRun makes the step begin run, for all rows of a plan at once. The other steps are made by the events below:
 //
 //	claim          claimed: a sender takes the right to send the order once
 //	accepted       ended: the service took it and gave it an id (late: its sender was taken for dead)
@@ -63,26 +40,26 @@ import (
 //	paid as        decided: a person names the withdrawal that it is
 //	not sent       decided: a person says that it was not sent
 //
-// TestPicture compares the picture with what next does.
+// TestTable compares the table with what next does.
 
-// next returns what an order becomes when an event happens to it, or an error that says why the event cannot
-// happen. It is the only place that decides this. It is a pure function: it reads and writes nothing but its
-// arguments. happen makes the change durable, if the order has not changed meanwhile.
+// next returns what an order becomes when an event happens to it, and the line for its history, or an error that
+// says why the event cannot happen. It is the only place that decides this. It is a pure function: it reads and
+// writes nothing but its arguments. happen makes the change durable, if the order has not changed meanwhile.
 //
 // If there is nothing to record, next returns the order unchanged. An order that does not exist yet has an
 // empty state.
-func next(o Record, e event) (Record, error) {
+func next(o Record, e event) (Record, order.Event, error) {
 	n := o
 	n.Attempts, n.origins = slices.Clone(o.Attempts), slices.Clone(o.origins)
-	n, err := e.changes(n)
+	line, err := e.happens(&n)
 	switch {
 	case err != nil:
-		return o, err
+		return o, line, err
 	case n.State != o.State && !slices.Contains(steps(o.State), n.State):
-		return o, fmt.Errorf("there is no step from %q to %q (order %s)", o.State, n.State, o.OrderID)
+		return o, line, fmt.Errorf("there is no step from %q to %q (order %s)", o.State, n.State, o.OrderID)
 	}
 	n.Reason = keepable(n.Reason) // it may contain an id, which can be any text
-	return n, nil
+	return n, line, nil
 }
 
 // steps returns all states that may follow a state. The empty state is that of an order which does not exist
@@ -107,8 +84,7 @@ func steps(from order.State) []order.State {
 
 // An event is something that happens to an order.
 type event interface {
-	changes(Record) (Record, error)
-	told(old, now Record) order.Event // the line for the order's history
+	happens(*Record) (order.Event, error)
 }
 
 // claimed is the event that a sender takes the right to send the order once.
@@ -120,14 +96,14 @@ type claimed struct {
 	sender int64
 }
 
-func (e claimed) changes(o Record) (Record, error) {
+func (e claimed) happens(o *Record) (line order.Event, err error) {
 	same := o.State == "" || o.Content.Same(e.Content)
 	sendable := o.State == "" || o.State == order.Planned || o.State == order.Rejected && !e.NotRejected
 	switch {
 	case !sendable:
-		return o, &Error{Kind: Exists, Order: o, Same: same, Alive: o.State == order.Sending}
+		return line, &Error{Kind: Exists, Order: *o, Same: same, Alive: o.State == order.Sending}
 	case !same && (e.SameContent || o.InDoubt()): // what may have been taken is sent again with the same content, or not at all
-		return o, &Error{Kind: Exists, Order: o}
+		return line, &Error{Kind: Exists, Order: *o}
 	}
 	o.State, o.Content, o.Callback, o.Note, o.Reference = order.Sending, e.Content, e.Callback, e.Note, e.Reference
 	o.Key, o.Run = e.Key, e.Run
@@ -138,10 +114,8 @@ func (e claimed) changes(o Record) (Record, error) {
 		from.skew = e.Skew.String()
 	}
 	o.Attempts, o.origins = append(o.Attempts, a), append(o.origins, from)
-	return o, nil
+	return order.Event{What: eventSending, Key: e.Key}, nil
 }
-
-func (e claimed) told(_, _ Record) order.Event { return order.Event{What: eventSending, Key: e.Key} }
 
 // ended is the event that the sender of an attempt records how it ended. It can come late: the order has
 // become unknown because its sender was taken for dead, and a person or another attempt may have changed it
@@ -154,14 +128,18 @@ type ended struct {
 	at     time.Time
 }
 
-func (e ended) changes(o Record) (Record, error) {
+func (e ended) happens(o *Record) (order.Event, error) {
+	line := order.Event{What: eventAnswered, ID: e.Withdrawal, HTTPStatus: e.Status, Code: e.Code, Reason: e.Reason}
+	if o.State != order.Sending || o.Last().Number != e.attempt {
+		line.What = eventLate
+	}
 	if e.Ending == order.WasAccepted && e.holder != "" { // an id that belongs to another order says nothing about this one
 		e.Outcome = Outcome{Ending: order.WasUncertain, Status: e.Status,
 			Reason: fmt.Sprintf("the service answered with the id %s, which order %s has", e.Withdrawal, e.holder)}
 	}
 	i := slices.IndexFunc(o.Attempts, func(a order.Attempt) bool { return a.Number == e.attempt })
 	if i < 0 {
-		return o, errors.New("the record of the attempt is gone")
+		return line, errors.New("the record of the attempt is gone")
 	}
 	mine := i == len(o.Attempts)-1 && o.Attempts[i].Ended.IsZero() && (o.State == order.Sending || o.State == order.Unknown)
 	if e.Ending == order.WasAccepted {
@@ -178,7 +156,8 @@ func (e ended) changes(o Record) (Record, error) {
 		}
 	}
 	if !mine {
-		return e.afterAll(o, laterDoubt), nil
+		e.afterAll(o, laterDoubt)
+		return line, nil
 	}
 	o.Code, o.Reason = e.Code, e.Reason
 	if e.Ending != order.SaidNothing { // SaidNothing adds no knowledge, so a person's decision still holds
@@ -205,7 +184,7 @@ func (e ended) changes(o Record) (Record, error) {
 			fmt.Sprintf("this attempt was not accepted, and the service has shown the order as %s: %s",
 				o.Shown, e.Reason)
 	}
-	return o, nil
+	return line, nil
 }
 
 // show notes the id under which the service first showed an order.
@@ -227,18 +206,18 @@ func (o *Record) doubt(id string) {
 
 // otherwise says that the service has shown the order under another id than that of its answer. The order may
 // be paid twice.
-func (e ended) otherwise(o Record) string {
+func (e ended) otherwise(o *Record) string {
 	if o.Shown == e.Withdrawal {
 		return ""
 	}
 	return fmt.Sprintf(", and the service has shown the order as %s", o.Shown)
 }
 
-// afterAll returns the order after the late outcome of an attempt, when the order has changed without it.
-// Only an acceptance has an effect.
-func (e ended) afterAll(o Record, laterDoubt bool) Record {
+// afterAll is the late outcome of an attempt, when the order has changed without it. Only an acceptance has an
+// effect.
+func (e ended) afterAll(o *Record, laterDoubt bool) {
 	if e.Ending != order.WasAccepted {
-		return o
+		return
 	}
 	untouched := o.State == order.Planned || o.State == order.Rejected || o.State == order.Unknown && !laterDoubt
 	switch {
@@ -259,32 +238,18 @@ func (e ended) afterAll(o Record, laterDoubt bool) Record {
 			o.ID = e.Withdrawal
 		}
 	}
-	return o
-}
-
-func (e ended) told(old, _ Record) order.Event {
-	t := order.Event{What: eventAnswered, ID: e.Withdrawal, HTTPStatus: e.Status, Code: e.Code, Reason: e.Reason}
-	if last := old.Last(); old.State != order.Sending || last.Number != e.attempt {
-		t.What = eventLate
-	}
-	return t
 }
 
 // senderDied is the event that the process that was sending the order is gone. The outcome of its attempt is
 // unknown.
 type senderDied struct{}
 
-func (senderDied) changes(o Record) (Record, error) {
-	if o.State != order.Sending {
-		return o, nil
+func (senderDied) happens(o *Record) (order.Event, error) {
+	if o.State == order.Sending {
+		o.State, o.Reason = order.Unknown, "the process that was sending it died"
+		o.Attempts[len(o.Attempts)-1].Outcome = order.WasUncertain
 	}
-	o.State, o.Reason = order.Unknown, "the process that was sending it died"
-	o.Attempts[len(o.Attempts)-1].Outcome = order.WasUncertain
-	return o, nil
-}
-
-func (senderDied) told(_, now Record) order.Event {
-	return order.Event{What: eventDied, Reason: now.Reason}
+	return order.Event{What: eventDied, Reason: o.Reason}, nil
 }
 
 // listed is the event that the service shows a record of the order, on its list or by itself.
@@ -293,15 +258,16 @@ type listed struct {
 	holder string // the other order that has the record's id; empty: none
 }
 
-func (e listed) changes(o Record) (Record, error) {
+func (e listed) happens(o *Record) (order.Event, error) {
+	line := order.Event{What: eventShown, ID: e.Withdrawal}
 	if o.State == order.Sending || o.State != "" && !o.Content.Same(e.Content) { // its sender decides, or it was sent with other content since
 		o.doubt(e.Withdrawal)
-		return o, nil
+		return line, nil
 	}
 	differs := e.differs(o)
 	confirmed := o.State == order.Accepted && differs == ""
 	if o.State == order.Conflict || confirmed && o.Resolved == nil { // a person decides, or nothing is new
-		return o, nil
+		return line, nil
 	}
 	o.show(e.Withdrawal)
 	o.Code, o.Resolved = 0, nil
@@ -310,17 +276,19 @@ func (e listed) changes(o Record) (Record, error) {
 		if e.Dated != "" {
 			o.Reason += ", dated " + e.Dated
 		}
-		return o, nil
+		line.What = eventFound
+		return line, nil
 	}
 	o.State, o.Reason = order.Conflict, differs
 	if o.ID == "" && e.holder == "" {
 		o.ID = e.Withdrawal
 	}
-	return o, nil
+	line.What, line.Reason = eventDiffers, keepable(differs)
+	return line, nil
 }
 
 // differs says how the record differs from the order; empty: it does not.
-func (e listed) differs(o Record) string {
+func (e listed) differs(o *Record) string {
 	switch {
 	case e.Differs != "":
 		return e.Differs
@@ -334,53 +302,33 @@ func (e listed) differs(o Record) string {
 	return ""
 }
 
-func (e listed) told(_, now Record) order.Event {
-	t := order.Event{What: eventFound, ID: e.Withdrawal}
-	switch now.State {
-	case order.Conflict:
-		t.What, t.Reason = eventDiffers, now.Reason
-	case order.Sending, order.Unknown:
-		t.What = eventShown
-	}
-	return t
-}
-
 // shown is the event that a scan which settles nothing has shown a record of the order.
 type shown struct{ withdrawal string }
 
-func (e shown) changes(o Record) (Record, error) {
+func (e shown) happens(o *Record) (order.Event, error) {
 	if o.State != "" {
 		o.doubt(e.withdrawal)
 	}
-	return o, nil
-}
-
-func (e shown) told(_, _ Record) order.Event {
-	return order.Event{What: eventShown, ID: e.withdrawal}
+	return order.Event{What: eventShown, ID: e.withdrawal}, nil
 }
 
 // missing is the event that the service does not have the withdrawal whose id it has given the order: it may
 // have taken the order or not.
 type missing struct{ withdrawal string }
 
-func (e missing) changes(o Record) (Record, error) {
+func (e missing) happens(o *Record) (line order.Event, err error) {
 	answered := func(a order.Attempt) bool { return a.Outcome == order.WasAccepted }
 	if o.State != order.Accepted || o.ID != e.withdrawal || !slices.ContainsFunc(o.Attempts, answered) {
-		return o, nil
+		return line, nil
 	}
-	o.State, o.ID, o.Shown = order.Unknown, "", ""
+	o.State, o.ID, o.Shown, o.Resolved = order.Unknown, "", "", nil
 	o.Reason = "the service has no withdrawal " + e.withdrawal + ", which is the id that it gave"
-	o.Resolved = nil
 	for i, a := range o.Attempts {
 		if answered(a) {
 			o.Attempts[i].Outcome = order.WasUncertain
 		}
 	}
-	return o, nil
-}
-
-func (e missing) told(_, now Record) order.Event {
-	return order.Event{What: eventMissing, ID: e.withdrawal, Reason: now.Reason}
+	return order.Event{What: eventMissing, ID: e.withdrawal, Reason: keepable(o.Reason)}, nil
 }
 
 // decided is the event that a person decides what became of the order.
@@ -391,17 +339,17 @@ type decided struct {
 	by     Person
 }
 
-func (e decided) changes(o Record) (Record, error) {
+func (e decided) happens(o *Record) (line order.Event, err error) {
 	open := o.State == order.Unknown || o.State == order.Conflict || o.Resolved != nil && o.State != order.Sending
 	switch {
 	case !open:
-		return o, &Error{Kind: OrderChanged, Order: o}
+		return line, &Error{Kind: OrderChanged, Order: *o}
 	case e.NotSent && o.Shown != "":
-		return o, &Error{Kind: Shown, Order: o}
+		return line, &Error{Kind: Shown, Order: *o}
 	case e.About != nil && o.movedOn(*e.About): // a decision about one attempt says nothing about a later one
-		return o, &Error{Kind: OrderChanged, Order: o}
+		return line, &Error{Kind: OrderChanged, Order: *o}
 	case e.PaidAs != "" && e.holder != "" && !e.AlthoughDifferent:
-		return o, &Error{Kind: HeldByOther, Withdrawal: e.PaidAs, OrderID: e.holder}
+		return line, &Error{Kind: HeldByOther, Withdrawal: e.PaidAs, OrderID: e.holder}
 	}
 	o.Code, o.Reason = 0, e.Reason
 	o.State, o.ID = order.Planned, ""
@@ -410,15 +358,71 @@ func (e decided) changes(o Record) (Record, error) {
 		o.State, o.ID, as = order.Accepted, e.PaidAs, eventPaidAs
 	}
 	o.Resolved = &order.Resolution{At: e.at, User: e.by.User, Host: e.by.Host, As: as, Reason: e.Reason}
-	return o, nil
+	return order.Event{What: as, ID: e.PaidAs, Reason: e.Reason}, nil
 }
 
 // movedOn reports whether the order has changed, apart from being shown by a scan.
-func (o Record) movedOn(since Record) bool {
-	since.Shown, since.Changed, since.version = o.Shown, o.Changed, o.version
-	return !reflect.DeepEqual(o, since)
+func (r Record) movedOn(since Record) bool {
+	since.Shown, since.Changed, since.version = r.Shown, r.Changed, r.version
+	return !reflect.DeepEqual(r, since)
 }
 
-func (e decided) told(_, now Record) order.Event {
-	return order.Event{What: now.Resolved.As, ID: e.PaidAs, Reason: e.Reason}
+// errStale is the error for an order that is not as it was read any more.
+var errStale = errors.New("was changed by another process meanwhile")
+
+// happen makes the change that an event causes, and returns the order after that. It is the only place that
+// changes orders and attempts.
+func (t *tx) happen(old Record, e event) (Record, error) {
+	now, story, err := next(old, e)
+	if err != nil || reflect.DeepEqual(old, now) {
+		return old, err
+	}
+	now.Changed, now.version = t.at, old.version+1
+	set, args := "", []any{old.row, old.version, old.OrderID, now.version, t.now}
+	before, after := changeable(old), changeable(now)
+	for i, name := range changeableColumns { // only those that change: naming a column rewrites its indexes
+		if before[i] != after[i] {
+			args = append(args, after[i])
+			set += fmt.Sprintf(", %s = ?%d", name, len(args))
+		}
+	}
+	n := t.exec(`UPDATE orders SET version = ?4, changed = ?5`+set+` WHERE id = ?1 AND version = ?2 AND order_id = ?3`, args...)
+	if n != 1 {
+		return old, fmt.Errorf("order %s %w", old.OrderID, errStale)
+	}
+	if now.Content != old.Content {
+		t.exec(`UPDATE orders SET currency = ?2, unit = ?3, minor = ?4, address = ?5, memo = ?6, content = ?7, payee = ?8 WHERE id = ?1`,
+			old.row, order.UnitText(now.Currency), order.UnitText(now.Amount.Unit()), now.Amount.Minor, now.Address, now.Memo, now.Content.Key().String(), payee(now.Address))
+	}
+	for i, a := range now.Attempts {
+		switch o := now.origins[i]; {
+		case i >= len(old.Attempts):
+			t.exec(`INSERT INTO attempts (order_row, number, sender, began, ended, outcome, decimals, demand, consent, boot, since_boot, skew)
+				VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)`,
+				old.row, a.Number, o.sender, stamp(a.Began), stamp(a.Ended), string(a.Outcome), a.Decimals, a.Demand, a.Consent, o.boot, int64(o.since), o.skew)
+		case a != old.Attempts[i] || o != old.origins[i]:
+			t.exec(`UPDATE attempts SET ended = ?3, outcome = ?4, skew = ?5 WHERE order_row = ?1 AND number = ?2`,
+				old.row, a.Number, stamp(a.Ended), string(a.Outcome), o.skew)
+		}
+	}
+	t.spend(old, now)
+	t.exec(`INSERT INTO events (order_row, at, user_name, host, state, currency, unit, minor, address, memo, callback, what, fingerprint, withdrawal, status, code, reason)
+		SELECT id, ?2, ?3, ?4, state, currency, unit, minor, address, memo, callback, ?5, ?6, ?7, CAST(?8 AS BIGINT), CAST(?9 AS BIGINT), ?10 FROM orders WHERE id = ?1`,
+		old.row, t.now, t.j.options.User, t.j.options.Host, story.What, story.Key, storable(story.ID), story.HTTPStatus,
+		story.Code, story.Reason)
+	return now, nil
+}
+
+// changeableColumns are those that an event can change, apart from the content.
+var changeableColumns = [...]string{"state", "run", "callback", "note", "reference", "withdrawal", "shown", "sent", "code", "reason", "user_name", "host",
+	"fingerprint", "decided", "decided_at", "decided_user", "decided_host", "decided_why"}
+
+// changeable returns what these columns have for an order.
+func changeable(r Record) [len(changeableColumns)]any {
+	var d order.Resolution
+	if r.Resolved != nil {
+		d = *r.Resolved
+	}
+	return [...]any{string(r.State), r.Run, r.Callback, r.Note, r.Reference, storable(r.ID), storable(r.Shown), stamp(r.Sent), r.Code, r.Reason, r.User, r.Host,
+		r.Key, d.As, stamp(d.At), d.User, d.Host, d.Reason}
 }
