@@ -81,7 +81,11 @@ func (j *Journal) copyTo(ctx context.Context, place string) (err error) {
 		return j.failed(err)
 	}
 	defer from.Close()
-	if _, err := from.ExecContext(ctx, j.dialect.snapshot()); err != nil {
+	snapshot := "BEGIN"
+	if j.Shared() {
+		snapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+	}
+	if _, err := from.ExecContext(ctx, snapshot); err != nil {
 		return j.failed(err)
 	}
 	defer from.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
@@ -102,7 +106,9 @@ func (j *Journal) copyTo(ctx context.Context, place string) (err error) {
 			return j.failed(err)
 		}
 		t.exec(`UPDATE till_journal SET restored = ?1`, restored+1)
-		to.dialect.numbered(t)
+		if database, shared := to.dialect.(*postgresDialect); shared {
+			database.numbered(t)
+		}
 		return nil
 	}))
 }
@@ -170,16 +176,19 @@ func (j *Journal) findCopy(ctx context.Context) error {
 	if hooks(ctx).Copies || len(j.options.steps) < len(schema()) {
 		return nil
 	}
-	noted := j.dialect.openings() // before the count in the journal, which another process may increment now
+	f, noted := j.file(), int64(0)
+	if f != nil {
+		noted = f.locks.openings() // before the count in the journal, which another process may increment now
+	}
 	r := j.read(ctx)
 	kept := j.dialect.kept(r)
 	openings := one[int64](r, `SELECT CASE WHEN kept = ?1 THEN openings ELSE -1 END FROM till_journal`, kept)
 	if r.err != nil {
 		return r.err
 	}
-	if noted < 0 && (openings == 0 || j.dialect.openings() >= 0) { // the journal is new; another process may have made it
+	if noted < 0 && (openings == 0 || f.locks.openings() >= 0) { // the journal is new; another process may have made it
 		noted = 0
-		j.dialect.noteOpenings(noted)
+		f.locks.noteOpenings(noted)
 	}
 	if noted >= 0 && openings >= noted {
 		return nil
@@ -189,4 +198,9 @@ func (j *Journal) findCopy(ctx context.Context) error {
 
 // Intact returns an error if the journal is no longer what was opened, for example because a file was
 // removed. A sender calls it before it uses a ticket.
-func (j *Journal) Intact() error { return j.failed(j.dialect.still()) }
+func (j *Journal) Intact() error {
+	if f := j.file(); f != nil {
+		return j.failed(f.still())
+	}
+	return nil
+}

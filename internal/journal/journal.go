@@ -51,51 +51,24 @@ type Options struct {
 	steps []string      // replaces the steps of schema.go
 }
 
-// dialect has the differences between the two kinds of journal.
+// dialect has the differences between the two kinds of journal. What only one of them has is a method of its
+// own, see Shared and file.
 type dialect interface {
 	// open opens the database and checks that it can be used, but neither reads nor changes its tables.
 	open(ctx context.Context) (*sql.DB, error)
-	// limit sets a time limit for a commit, so that it does not run forever.
-	limit(ctx context.Context) (context.Context, context.CancelFunc)
-	// writer returns a statement to run on each new connection that writes; empty: none.
-	writer() string
-	// lacks reports whether the journal lacks something that was recorded in it. opened is called after the
-	// tables were made or updated. It calls lost in that case.
-	lacks() bool
-	opened(ctx context.Context, lost func() error) error
-	// kept describes where the journal is kept in a way that no copy shares; empty: the system does not say it.
-	// openings returns how often the journal was opened for writing, as noted outside of it; 0: it is never noted;
-	// -1: the note is lost, or the journal is new.
-	kept(t *tx) string
-	openings() int64
-	noteOpenings(n int64)
-	// still returns an error if the journal has been removed or replaced since it was opened.
-	still() error
-	// begin begins a transaction that writes.
+	// begin begins a transaction that writes, and commit makes it durable, or returns an error.
 	begin(ctx context.Context, conn *sql.Conn) error
-	// broken reports whether an error means that the connection broke since it was last used.
-	broken(err error) bool
-	// commit makes the transaction durable, or returns an error.
 	commit(ctx context.Context, conn *sql.Conn) error
 	// rewrite translates a statement with ?1, ?2 ... and the types of SQLite to the dialect.
 	rewrite(query string) string
-	// tables returns a query that counts the tables named till_journal. exclude keeps other processes from
-	// making it.
+	// tables returns a query that counts the tables named till_journal.
 	tables() string
-	exclude(t *tx)
-	// elsewhere returns an error if there is a journal where this process does not look for one.
-	elsewhere(t *tx) error
-	// snapshot returns the statement that begins a transaction which reads the state of one moment. numbered
-	// sets the counters of the database, after rows were copied with their numbers.
-	snapshot() string
-	numbered(t *tx)
-	// hold takes a sender's lock until this process or this connection ends.
+	// kept describes where the journal is kept in a way that no copy shares; empty: the system does not say it.
+	kept(t *tx) string
+	// hold takes a sender's lock until this process or this connection ends. holds reports whether any process
+	// holds one.
 	hold(ctx context.Context, conn *sql.Conn, sender int64) error
-	// holds reports whether any process holds a sender's lock.
 	holds(t *tx, sender int64) bool
-	// now returns the time of the clock that all users of the journal share, or the zero time if that is this
-	// machine's clock.
-	now(t *tx) time.Time
 	// place returns the journal's name, without a password.
 	place() string
 	// explain returns a sentence that says what is wrong and what to do.
@@ -121,10 +94,10 @@ func Open(ctx context.Context, name string, o Options) (*Journal, error) {
 	if clock := hooks(ctx).SinceBoot; clock != nil {
 		o.SinceBoot = clock
 	}
-	j := &Journal{options: o, tied: map[keyTie]bool{}, dialect: newSQLite(name, o.wait, o.Existing),
-		sender: randomNumber()}
+	j := &Journal{options: o, tied: map[keyTie]bool{}, sender: randomNumber(),
+		dialect: &sqliteDialect{name: name, wait: o.wait, existing: o.Existing}}
 	if IsPostgres(name) {
-		j.dialect = newPostgres(name, o.wait, o.Existing)
+		j.dialect = &postgresDialect{address: name, wait: o.wait, existing: o.Existing}
 	}
 	j.runs.sending = map[string]int{}
 	var err error
@@ -132,8 +105,8 @@ func Open(ctx context.Context, name string, o Options) (*Journal, error) {
 		return nil, j.failed(err)
 	}
 	err = j.migrate(ctx)
-	if err == nil {
-		err = j.failed(j.dialect.opened(ctx, func() error { return j.noteRestored(ctx, "") }))
+	if f := j.file(); f != nil && err == nil {
+		err = j.failed(f.opened(ctx, func() error { return j.noteRestored(ctx, "") }))
 	}
 	if err == nil {
 		err = j.failed(j.findCopy(ctx))
@@ -158,6 +131,12 @@ func (j *Journal) Place() string { return j.dialect.place() }
 
 // Shared reports whether several machines can share the journal.
 func (j *Journal) Shared() bool { return IsPostgres(j.dialect.place()) }
+
+// file returns the journal's file; nil: it is in PostgreSQL.
+func (j *Journal) file() *sqliteDialect {
+	f, _ := j.dialect.(*sqliteDialect)
+	return f
+}
 
 // Close closes the journal and releases this process's lock.
 func (j *Journal) Close() error {
@@ -192,13 +171,12 @@ func (j *Journal) connect(ctx context.Context) error {
 		return err
 	}
 	j.conn, j.stmts = conn, map[string]*sql.Stmt{}
-	if w := j.dialect.writer(); w != "" {
-		if _, err := conn.ExecContext(ctx, w); err != nil {
+	if j.file() != nil {
+		if _, err = conn.ExecContext(ctx, writerSettings); err != nil {
 			j.disconnect()
-			return err
 		}
 	}
-	return nil
+	return err
 }
 
 func (j *Journal) disconnect() {

@@ -133,8 +133,6 @@ func (d *sqliteDialect) opened(ctx context.Context, lost func() error) error {
 	return err
 }
 
-func (d *sqliteDialect) lacks() bool { return d.lost }
-
 // join makes this process a writer.
 func (d *sqliteDialect) join(ctx context.Context) (err error) {
 	if d.writes {

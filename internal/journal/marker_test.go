@@ -142,7 +142,7 @@ func TestLossIsNotForgotten(t *testing.T) {
 	defer old(`UPDATE accounts SET created = 'now'`).Close()
 
 	path = copyFiles(t, path, "") // without its log
-	d := newSQLite(path, wait, false).(*sqliteDialect)
+	d := &sqliteDialect{name: path, wait: wait}
 	j := &Journal{options: Options{Now: time.Now, steps: schema(), wait: wait}, tied: map[keyTie]bool{}, dialect: d,
 		sender: randomNumber()}
 	var err error
@@ -350,7 +350,7 @@ func TestLogStaysWithTheMarker(t *testing.T) {
 		t.Run(fmt.Sprintf("opened: %v", opened), func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "journal.db")
 			p := claimedIn(t, path, "a")
-			d := newSQLite(path, 50*time.Millisecond, false)
+			d := &sqliteDialect{name: path, wait: 50*time.Millisecond}
 			db, err := d.open(t.Context())
 			if err != nil {
 				t.Fatal(err)
@@ -369,7 +369,7 @@ func TestLogStaysWithTheMarker(t *testing.T) {
 			if opened {
 				err = d.close(db)
 			} else {
-				_, err = newSQLite(path, 50*time.Millisecond, false).open(t.Context())
+				_, err = (&sqliteDialect{name: path, wait: 50*time.Millisecond}).open(t.Context())
 			}
 			if !errors.Is(err, errLocked) {
 				t.Fatalf("got %v", err)

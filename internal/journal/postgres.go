@@ -29,10 +29,6 @@ type postgresDialect struct {
 	password string // never shown in an error, although a server can echo it
 }
 
-func newPostgres(address string, wait time.Duration, existing bool) dialect {
-	return &postgresDialect{address: address, wait: wait, existing: existing}
-}
-
 // place returns the address without secrets. It has no parameters, because some of them may be secret.
 func (d *postgresDialect) place() string {
 	u, err := url.Parse(d.address)
@@ -179,12 +175,6 @@ func onThisMachine(host string, port uint16) bool {
 // commitLimit is the time limit for a commit. A machine that is gone may never answer.
 const commitLimit = 2 * time.Minute
 
-func (d *postgresDialect) limit(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, commitLimit)
-}
-
-func (d *postgresDialect) writer() string { return "" }
-
 // begin names the isolation level, because the database can have another default. Reads after the lock on the
 // account must see what exists then.
 func (d *postgresDialect) begin(ctx context.Context, conn *sql.Conn) error {
@@ -192,24 +182,14 @@ func (d *postgresDialect) begin(ctx context.Context, conn *sql.Conn) error {
 	return err
 }
 
-// lacks is false: a server does not lose its log alone.
-func (d *postgresDialect) lacks() bool { return false }
-
-func (d *postgresDialect) opened(context.Context, func() error) error { return nil }
-
 // kept has the numbers of the database and of a table. A dump does not have them, and pg_upgrade keeps them.
 func (d *postgresDialect) kept(t *tx) string {
 	return one[string](t, `SELECT 'database ' || d.oid || ', table ' || 'till_journal'::regclass::oid
 		FROM pg_catalog.pg_database d WHERE d.datname = current_database()`)
 }
 
-func (d *postgresDialect) openings() int64 { return 0 }
-
-func (d *postgresDialect) noteOpenings(int64) {}
-
-func (d *postgresDialect) still() error { return nil }
-
-func (d *postgresDialect) broken(err error) bool {
+// broken reports whether an error means that the connection broke since it was last used.
+func broken(err error) bool {
 	var server *pgconn.PgError
 	if errors.As(err, &server) {
 		return server.Severity == "FATAL" || server.Severity == "PANIC"
@@ -259,9 +239,10 @@ func (d *postgresDialect) checkEmpty(ctx context.Context) error {
 	return &Error{Kind: Broken, Place: d.place(), Msg: "has a table of something else (" + name + "): name an empty database"}
 }
 
+// exclude keeps other processes from making the tables.
 func (d *postgresDialect) exclude(t *tx) { t.exec("SELECT pg_advisory_xact_lock(?1)", schemaLock) }
 
-// elsewhere looks in all schemas. A role usually sees the schema of its own name first, so two roles would
+// elsewhere returns an error if there is a journal where this process does not look for one. A role usually sees the schema of its own name first, so two roles would
 // have two journals, which do not know of each other. An address that names its schemas means that.
 func (d *postgresDialect) elsewhere(t *tx) error {
 	config, err := d.config()
@@ -285,8 +266,7 @@ func (d *postgresDialect) elsewhere(t *tx) error {
 // negative.
 const schemaLock int64 = -8_432_907_441_052_116
 
-func (d *postgresDialect) snapshot() string { return "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" }
-
+// numbered sets the counters of the database, after rows were copied with their numbers.
 func (d *postgresDialect) numbered(t *tx) {
 	for _, table := range []string{"accounts", "orders", "events", "runs", "demands", "approvals", "consents", "acceptances"} {
 		t.exec("SELECT setval(pg_get_serial_sequence('" + table +
@@ -357,7 +337,5 @@ func (d *postgresDialect) reason(err error) string {
 	}
 	return fmt.Sprintf("cannot be used: %v", err)
 }
-
-func (d *postgresDialect) now(t *tx) time.Time { return one[time.Time](t, "SELECT clock_timestamp()") }
 
 func (d *postgresDialect) close(db *sql.DB) error { return db.Close() }

@@ -297,15 +297,17 @@ func (j *Journal) migrate(ctx context.Context) error {
 }
 
 func (t *tx) migrate(steps []string) error {
-	dialect := t.j.dialect
-	dialect.exclude(t)
+	database, shared := t.j.dialect.(*postgresDialect)
+	if shared { // BEGIN IMMEDIATE does that for a file
+		database.exclude(t)
+	}
 	version, err := t.version() // another process may have updated it
 	if err != nil {
 		return err
 	}
 	if version == 0 {
-		if err := dialect.elsewhere(t); err != nil {
-			return err
+		if shared {
+			t.fail(database.elsewhere(t))
 		}
 		t.script("CREATE TABLE till_journal (version BIGINT NOT NULL); INSERT INTO till_journal (version) VALUES (0)")
 	}
@@ -316,12 +318,12 @@ func (t *tx) migrate(steps []string) error {
 	if current && version < len(schema()) {
 		t.fillKeys()
 	}
-	if dialect.lacks() { // this commit fills the log, so that nothing else would show the loss later
+	if f := t.j.file(); f != nil && f.lost { // this commit fills the log, so that nothing else would show the loss later
 		t.exec(markRestored)
 	}
 	t.exec("UPDATE till_journal SET version = ?1", len(steps))
 	if current {
-		t.exec(`UPDATE till_journal SET kept = ?1 WHERE kept = ''`, dialect.kept(t))
+		t.exec(`UPDATE till_journal SET kept = ?1 WHERE kept = ''`, t.j.dialect.kept(t))
 	}
 	return nil
 }

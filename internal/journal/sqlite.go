@@ -41,10 +41,6 @@ type sqliteDialect struct {
 	opening int64 // the number of this opening, which the lock file does not have yet
 }
 
-func newSQLite(name string, wait time.Duration, existing bool) dialect {
-	return &sqliteDialect{name: name, wait: wait, existing: existing}
-}
-
 func (d *sqliteDialect) place() string { return d.name }
 
 // wait is how long a process waits for other writers.
@@ -173,15 +169,10 @@ func (d *sqliteDialect) logMode(ctx context.Context, db *sql.Conn) (mode string,
 
 var errDamaged = errors.New("the file is damaged")
 
-// limit sets no limit: a file answers, or busy_timeout ends the wait.
-func (d *sqliteDialect) limit(ctx context.Context) (context.Context, context.CancelFunc) {
-	return ctx, func() {}
-}
-
-// writer returns two settings. SQLite keeps the old content of the pages that a statement changes until the
-// statement ends. The first setting keeps it in memory: otherwise it would be a file for each transaction.
-// The second one makes exec the only place that waits for other processes.
-func (d *sqliteDialect) writer() string { return "PRAGMA temp_store = memory; PRAGMA busy_timeout = 0" }
+// writerSettings are those of the connection that writes. SQLite keeps the old content of the pages that a
+// statement changes until the statement ends. The first setting keeps it in memory: otherwise it would be a file
+// for each transaction. The second one makes exec the only place that waits for other processes.
+const writerSettings = "PRAGMA temp_store = memory; PRAGMA busy_timeout = 0"
 
 func (d *sqliteDialect) begin(ctx context.Context, conn *sql.Conn) error {
 	if err := d.mark(ctx, conn); err != nil {
@@ -199,14 +190,12 @@ func (d *sqliteDialect) begin(ctx context.Context, conn *sql.Conn) error {
 	return d.exec(ctx, conn, "BEGIN IMMEDIATE")
 }
 
-func (d *sqliteDialect) broken(error) bool { return false }
-
 func (d *sqliteDialect) commit(ctx context.Context, conn *sql.Conn) error {
 	if _, err := conn.ExecContext(ctx, "COMMIT"); err != nil {
 		return err
 	}
 	if d.opening > 0 { // only now, because a power cut must not leave a higher count here than in the journal
-		d.noteOpenings(d.opening)
+		d.locks.noteOpenings(d.opening)
 		d.opening = 0
 	}
 	return d.still()
@@ -228,10 +217,6 @@ func (d *sqliteDialect) kept(t *tx) string {
 	return identity
 }
 
-func (d *sqliteDialect) openings() int64 { return d.locks.openings() }
-
-func (d *sqliteDialect) noteOpenings(n int64) { d.locks.noteOpenings(n) }
-
 func (d *sqliteDialect) rewrite(query string) string {
 	return strings.NewReplacer("{id}", "INTEGER PRIMARY KEY", "{lock}", "", "{clustered}", "WITHOUT ROWID").Replace(query)
 }
@@ -239,14 +224,6 @@ func (d *sqliteDialect) rewrite(query string) string {
 func (d *sqliteDialect) tables() string {
 	return "SELECT count(*) FROM sqlite_schema WHERE name = 'till_journal'"
 }
-
-func (d *sqliteDialect) elsewhere(*tx) error { return nil }
-
-func (d *sqliteDialect) exclude(*tx) {} // BEGIN IMMEDIATE does that
-
-func (d *sqliteDialect) snapshot() string { return "BEGIN" }
-
-func (d *sqliteDialect) numbered(*tx) {} // SQLite continues after the largest number
 
 func (d *sqliteDialect) hold(_ context.Context, _ *sql.Conn, sender int64) error {
 	return d.locks.hold(sender)
@@ -299,8 +276,6 @@ func (d *sqliteDialect) explain(err error) string {
 	}
 	return fmt.Sprintf("cannot be used: %v", err)
 }
-
-func (d *sqliteDialect) now(*tx) time.Time { return time.Time{} }
 
 func (d *sqliteDialect) close(db *sql.DB) error {
 	unmarked, err := d.unmark(context.Background())

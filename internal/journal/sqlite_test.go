@@ -424,7 +424,7 @@ func TestReplacedInUse(t *testing.T) {
 			if err := tt.replace(t, path, old); err != nil {
 				t.Fatal(err)
 			}
-			d := newSQLite(path, 100*time.Millisecond, false)
+			d := &sqliteDialect{name: path, wait: 100*time.Millisecond}
 			db, err := d.open(t.Context())
 			if err == nil {
 				d.close(db)

@@ -98,8 +98,11 @@ func (j *Journal) commitSome(ctx context.Context) (more bool) {
 			close(p.done)
 		}
 	}()
-	ctx, done := j.dialect.limit(ctx)
-	defer done()
+	if j.Shared() {
+		limited, done := context.WithTimeout(ctx, commitLimit)
+		defer done()
+		ctx = limited
+	}
 	j.commit(ctx, slices.Clone(batch))
 	return true
 }
@@ -191,7 +194,7 @@ func (j *Journal) begin(ctx context.Context) error {
 			return nil
 		}
 		j.disconnect() // its state is unknown
-		if !j.dialect.broken(err) || tries > maxConnections {
+		if !j.Shared() || !broken(err) || tries > maxConnections {
 			return err
 		}
 	}
@@ -329,14 +332,11 @@ func pair[T any](values *[2]T) []any { return []any{&values[0], &values[1]} }
 
 // clock returns the time for the journal's records. It is the time of the database server, which several
 // machines share, or of this machine.
-func (t *tx) clock() (now time.Time) {
-	if !t.j.options.ownClock {
-		now = t.j.dialect.now(t)
+func (t *tx) clock() time.Time {
+	if t.j.Shared() && !t.j.options.ownClock {
+		return one[time.Time](t, "SELECT clock_timestamp()")
 	}
-	if now.IsZero() {
-		now = t.j.options.Now()
-	}
-	return now
+	return t.j.options.Now()
 }
 
 // holdLock takes this process's lock, if it does not hold it yet.
