@@ -158,10 +158,7 @@ func (a *App) Wrapped(message string) string { return a.wrap(render.Safe(message
 const hanging = 2
 
 func (a *App) wrap(text string, indent int) string {
-	if width := terminal.Width(a.IO.Err); width > 0 {
-		return render.WrapWords(text, width, indent)
-	}
-	return text
+	return render.WrapWords(text, terminal.Width(a.IO.Err), indent)
 }
 
 // WithCopy adds to a message, which has been escaped, what a person may want to copy: a command, a digest or

@@ -112,7 +112,8 @@ func Wrap(s string, limit int) []string {
 // Width returns how many columns of a terminal a text takes.
 func Width(s string) int { return width(s) }
 
-// WrapWords breaks each line of a text at spaces, so that no line is wider than limit columns of a terminal.
+// WrapWords breaks each line of a text at spaces, so that no line is wider than limit columns of a terminal;
+// a limit of 0 breaks none.
 // Behind a break, a line is indented. A word that is too wide stays whole, for the terminal to break: a
 // person can then copy it as one.
 func WrapWords(s string, limit, indent int) string {
@@ -130,7 +131,7 @@ func WrapWords(s string, limit, indent int) string {
 			}
 			line = line[len(gap)+len(word):]
 			at += len(gap)
-			if word != "" && at > indent && at+width(word) > limit {
+			if word != "" && limit > 0 && at > indent && at+width(word) > limit {
 				gap, at = "\n"+spaces(indent), indent
 			}
 			b.WriteString(gap + word)

@@ -183,11 +183,7 @@ func storyView(m money.Registry) render.View[story] {
 func (t story) text(m money.Registry, width int) string {
 	text := "\n"
 	for _, step := range t.steps(m) {
-		line := render.Safe(step.At + "  " + step.Status)
-		if width > 0 {
-			line = render.WrapWords(line, width, 2)
-		}
-		text += line + "\n"
+		text += render.WrapWords(render.Safe(step.At+"  "+step.Status), width, 2) + "\n"
 	}
 	return text
 }

@@ -3,6 +3,7 @@ package payout
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -48,15 +49,12 @@ the exit code is 1.`,
 		if err != nil {
 			return err
 		}
-		dir, err := os.MkdirTemp("", "till-rehearsal-")
-		if err != nil {
-			return &config.Error{Msg: "a rehearsal needs a directory for a moment: " + err.Error(), Advice: "name one in TMPDIR"}
-		}
-		defer os.RemoveAll(dir)
-		s.Spinner.Start("rehearsing " + cmdutil.CountOf(len(plan.Rows), "row"))
-		st := &stage{s: s, plan: plan, dir: dir}
-		if err := st.rehearse(); err != nil {
-			return err
+		st := &stage{Session: s, plan: plan, told: rehearsal{Plan: plan.Path, Digest: plan.Digest, Rows: len(plan.Rows),
+			Mishaps: []mishap{}, Steps: []rehearsalStep{}}}
+		if len(plan.Rows) > 0 {
+			if err := st.rehearse(); err != nil {
+				return err
+			}
 		}
 		s.Spinner.Stop()
 		if out.Tabular() && s.Plain() {
@@ -64,14 +62,11 @@ the exit code is 1.`,
 		} else {
 			err = out.One(st.told)
 		}
-		if err != nil {
-			return err
-		}
-		if n := st.told.Rows - st.told.PaidOnce; n > 0 {
+		if n := st.told.Rows - st.told.PaidOnce; err == nil && n > 0 {
 			return &cmdutil.Error{Code: cmdutil.ExitInternal, Msg: cmdutil.CountOf(n, "row") + " not paid exactly once",
 				Hint: payout.NewHint("do not apply the plan before you know why")}
 		}
-		return nil
+		return err
 	})
 }
 
@@ -113,30 +108,27 @@ var mishaps = []mishap{
 
 // A stage is where a rehearsal takes place.
 type stage struct {
-	s    *cmdutil.Session
+	*cmdutil.Session
 	plan *payout.Plan
 	dir  string
-	env  []string
+	env  []string // of the commands
 	box  *sandbox.Server
 	told rehearsal
 
-	running *exec.Cmd     // to be killed
-	gone    chan struct{} // closed when it has ended
-	victim  string        // the order at which it is killed; empty: it was killed
+	victim string // the order at which the command that pays it is killed; empty: it was killed
+	kill   func() // kills the command
 }
 
-func (st *stage) rehearse() error {
-	st.told = rehearsal{Plan: st.plan.Path, Digest: st.plan.Digest, Rows: len(st.plan.Rows), Mishaps: []mishap{},
-		Steps: []rehearsalStep{}}
-	if len(st.plan.Rows) == 0 {
-		return nil
+func (st *stage) rehearse() (err error) {
+	st.Spinner.Start("rehearsing " + cmdutil.CountOf(len(st.plan.Rows), "row"))
+	if st.dir, err = os.MkdirTemp("", "till-rehearsal-"); err != nil {
+		return &config.Error{Msg: "a rehearsal needs a directory for a moment: " + err.Error(), Advice: "name one in TMPDIR"}
 	}
-	box, err := sandbox.New()
-	if err != nil {
+	defer os.RemoveAll(st.dir)
+	if st.box, err = sandbox.New(); err != nil {
 		return err
 	}
-	defer box.Close()
-	st.box = box
+	defer st.box.Close()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
@@ -194,7 +186,7 @@ func (st *stage) furnish(at string) error {
 	}
 	profile := fmt.Sprintf("profiles: {rehearsal: {base_url: %q, account: %s, settle_after: 0s}}\n", at,
 		render.Encode(cmp.Or(st.plan.Account.Name, "rehearsal")))
-	environ := slices.DeleteFunc(slices.Clone(st.s.IO.Environ()), func(v string) bool { return strings.HasPrefix(v, "TILL_") })
+	environ := slices.DeleteFunc(slices.Clone(st.IO.Environ()), func(v string) bool { return strings.HasPrefix(v, "TILL_") })
 	st.env = append(environ, "HOME="+st.dir, "XDG_CONFIG_HOME="+st.dir, "XDG_STATE_HOME="+st.dir,
 		"TILL_CONFIG="+filepath.Join(st.dir, "config.yaml"), "TILL_PROFILE=rehearsal", "TILL_BASE_URL="+at,
 		"TILL_JOURNAL="+filepath.Join(st.dir, "journal.db"), "TILL_API_KEY="+st.box.Key(), "TILL_NO_INPUT=1", "NO_PROXY=*", "no_proxy=*")
@@ -205,18 +197,14 @@ func (st *stage) furnish(at string) error {
 // disturb chooses the rows that go wrong, spread over the plan.
 func (st *stage) disturb() error {
 	n := len(st.plan.Rows)
-	count := min(n, len(mishaps))
-	for i := range count {
-		m := mishaps[i]
-		m.OrderID = st.plan.Rows[(i*n+n/2)/count%n].ExternalOrderID
-		st.told.Mishaps = append(st.told.Mishaps, m)
+	st.told.Mishaps = slices.Clone(mishaps[:min(n, len(mishaps))])
+	for i := range st.told.Mishaps {
+		m := &st.told.Mishaps[i]
+		m.OrderID = st.plan.Rows[(i*n+n/2)/len(st.told.Mishaps)%n].ExternalOrderID
 		if m.do == "" {
 			st.victim = m.OrderID
-			continue
-		}
-		_, err := st.box.AddFault(sandbox.Fault{On: "POST /api/merchant_withdrawal/create", Do: m.do, Times: 1,
-			Match: map[string]string{"external_order_id": m.OrderID}})
-		if err != nil {
+		} else if _, err := st.box.AddFault(sandbox.Fault{On: "POST /api/merchant_withdrawal/create", Do: m.do, Times: 1,
+			Match: map[string]string{"external_order_id": m.OrderID}}); err != nil {
 			return err
 		}
 	}
@@ -225,20 +213,15 @@ func (st *stage) disturb() error {
 
 // serve is the service. When it has paid the victim, it kills the command that waits for the answer.
 func (st *stage) serve(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
-	if err != nil {
-		return
-	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
+	var body bytes.Buffer
+	r.Body = io.NopCloser(io.TeeReader(r.Body, &body))
 	st.box.ServeHTTP(w, r)
-	var create struct {
-		OrderID string `json:"external_order_id"`
-	}
-	if st.victim != "" && strings.HasSuffix(r.URL.Path, "/create") && json.Unmarshal(body, &create) == nil &&
-		create.OrderID == st.victim {
+	var create api.CreateWithdrawal
+	if st.victim != "" && strings.HasSuffix(r.URL.Path, "/create") && json.Unmarshal(body.Bytes(), &create) == nil &&
+		create.ExternalOrderID == st.victim {
 		st.victim = ""
-		st.running.Process.Kill()
-		<-st.gone
+		st.kill()
+		<-r.Context().Done() // until the command has ended
 	}
 }
 
@@ -258,16 +241,15 @@ func (st *stage) play() error {
 		switch {
 		case err != nil || code == 0:
 			return err
-		case code == -1: // run it again
+		case code == killed: // run it again
 		case code == cmdutil.ExitUnknown:
-			err = st.settle()
+			if err := st.settle(); err != nil {
+				return err
+			}
 		case code == cmdutil.ExitRejected || code == cmdutil.ExitPartial:
-			apply = []string{"payout", "apply", plan, "--yes", "--retry-rejected"}
+			apply = append(apply[:4:4], "--retry-rejected")
 		default:
-			err = st.failure()
-		}
-		if err != nil {
-			return err
+			return st.failure()
 		}
 	}
 	return st.failure()
@@ -279,7 +261,7 @@ func (st *stage) settle() error {
 	if code, err := st.run("payout", "reconcile"); err != nil || code == 0 {
 		return err
 	}
-	ids, err := st.command("journal", "list", "--state", "unknown", "-q").Output()
+	ids, err := st.command(st.Ctx, "journal", "list", "--state", "unknown", "-q").Output()
 	if err != nil {
 		return err
 	}
@@ -302,44 +284,43 @@ func (st *stage) failure() error {
 		Msg: fmt.Sprintf("the rehearsal does not go on: %s ended with %d: %s", last.Command, last.ExitCode, last.Message)}
 }
 
-func (st *stage) command(args ...string) *exec.Cmd {
+func (st *stage) command(ctx context.Context, args ...string) *exec.Cmd {
 	self, err := os.Executable()
-	cmd := exec.CommandContext(st.s.Ctx, self, args...)
+	cmd := exec.CommandContext(ctx, self, args...)
 	cmd.Dir, cmd.Env, cmd.Err = st.dir, st.env, cmp.Or(err, cmd.Err)
 	return cmd
 }
 
+// killed is the exit code of a command that was killed.
+const killed = -1
+
 // run runs a command of till, and keeps it as a step.
 func (st *stage) run(args ...string) (code int, err error) {
-	var errs bytes.Buffer
-	cmd := st.command(args...)
+	ctx, kill := context.WithCancel(st.Ctx)
+	defer kill()
+	st.kill = kill
+	var errs strings.Builder
+	cmd := st.command(ctx, args...)
 	cmd.Stderr = &errs
-	st.gone = make(chan struct{})
-	st.running = cmd
-	if err := cmd.Start(); err != nil {
-		return 0, err
+	err = cmd.Run()
+	if _, exited := errors.AsType[*exec.ExitError](err); st.Ctx.Err() != nil || err != nil && !exited && ctx.Err() == nil {
+		return 0, cmp.Or(st.Ctx.Err(), err)
 	}
-	err = cmd.Wait()
-	close(st.gone)
-	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
-		return 0, err
-	}
-	if err := st.s.Ctx.Err(); err != nil {
-		return 0, err
-	}
-	step := rehearsalStep{Command: "till", ExitCode: cmd.ProcessState.ExitCode()}
+	step := rehearsalStep{ExitCode: cmd.ProcessState.ExitCode()}
+	words := []string{"till"}
 	for _, arg := range args {
 		if strings.Contains(arg, " ") { // which a shell would split
 			arg = `"` + arg + `"`
 		}
-		step.Command += " " + arg
+		words = append(words, arg)
 	}
+	step.Command = strings.Join(words, " ")
 	for line := range strings.Lines(errs.String()) {
 		if message, is := strings.CutPrefix(line, "till: "); is {
 			step.Message = strings.TrimSpace(message)
 		}
 	}
-	if step.ExitCode == -1 {
+	if step.ExitCode == killed {
 		step.Message = "killed"
 	}
 	st.told.Steps = append(st.told.Steps, step)
@@ -353,7 +334,7 @@ func (st *stage) count(at string) error {
 		return err
 	}
 	paid := map[string]int{}
-	for w, err := range client.Withdrawals.All(st.s.Ctx, api.WithdrawalFilter{}, api.ListOptions{}) {
+	for w, err := range client.Withdrawals.All(st.Ctx, api.WithdrawalFilter{}, api.ListOptions{}) {
 		if err != nil {
 			return err
 		}
@@ -380,12 +361,9 @@ func (r rehearsal) text(width int) string {
 	lines = append(lines, "", "What a person would have had to run")
 	decided := false
 	for _, step := range r.Steps {
-		ended := fmt.Sprintf("exit code %d: %s", step.ExitCode, step.Message)
-		switch step.ExitCode {
-		case 0:
-			ended = "done"
-		case -1:
-			ended = "killed"
+		ended := map[int]string{0: "done", killed: "killed"}[step.ExitCode]
+		if ended == "" {
+			ended = fmt.Sprintf("exit code %d: %s", step.ExitCode, step.Message)
 		}
 		lines = append(lines, "  "+step.Command, "    "+ended)
 		decided = decided || strings.Contains(step.Command, "--not-sent")
@@ -396,11 +374,8 @@ func (r rehearsal) text(width int) string {
 	}
 	text := ""
 	for _, line := range lines {
-		line = render.Safe(line)
-		if width > 0 {
-			line = render.WrapWords(line, width, len(line)-len(strings.TrimLeft(line, " "))+2)
-		}
-		text += line + "\n"
+		indent := len(line) - len(strings.TrimLeft(line, " "))
+		text += render.WrapWords(render.Safe(line), width, indent+2) + "\n"
 	}
 	return text
 }
