@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"example.com/till/internal/journal"
-	"example.com/till/pkg/api"
 )
 
 // alone refuses the plan while another process applies one, where a journal allows only one.
@@ -29,12 +28,7 @@ func (a *Applier) checkRows(ctx context.Context) error {
 			return err
 		}
 	}
-	limits := a.sender.options.Limits
-	limits.AllowBadAddress = limits.AllowBadAddress || a.plan.Limits.AllowBadAddress
-	return a.sender.within(limits, func(yield func(api.CreateWithdrawal) bool) {
-		for i := 0; i < len(a.plan.Rows) && yield(a.plan.Rows[i].CreateWithdrawal); i++ {
-		}
-	})
+	return a.plan.within(a.sender.options.Limits, a.sender.money)
 }
 
 // mayLeave refuses the rest of the plan if it is more than what is left for the day or month, or if the

@@ -3,6 +3,7 @@ package payout
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"time"
 
@@ -47,13 +48,35 @@ type Limits struct {
 	AllowBadAddress bool `json:"allow_bad_address,omitempty"`
 }
 
-// within refuses payments that break limits, as one run.
-func (s *Sender) within(l Limits, requests iter.Seq[api.CreateWithdrawal]) error {
-	t := money.Limits(l).Tally(s.money)
+// CheckPlan refuses a plan whose amounts have other decimals today, or whose rows are not within the limits, as
+// Sender.Applier does. It does not know what the journal has.
+func (o Options) CheckPlan(p *Plan) error {
+	m := registryOf(o.Currencies)
+	if err := p.checkDecimals(m); err != nil {
+		return err
+	}
+	return p.within(o.Limits, m)
+}
+
+// within refuses a plan with rows that break limits.
+func (p *Plan) within(l Limits, m money.Registry) error {
+	l.AllowBadAddress = l.AllowBadAddress || p.Limits.AllowBadAddress
+	return l.check(m, func(yield func(api.CreateWithdrawal) bool) {
+		for i := 0; i < len(p.Rows) && yield(p.Rows[i].CreateWithdrawal); i++ {
+		}
+	})
+}
+
+// check refuses payments that break the limits, as one run, or that cannot arrive.
+func (l Limits) check(m money.Registry, requests iter.Seq[api.CreateWithdrawal]) error {
+	t := money.Limits(l).Tally(m)
 	for r := range requests {
-		field, err := "address", s.money.CheckAddress(r.Currency, r.Address)
+		field, err := "address", m.CheckAddress(r.Currency, r.Address)
 		if err == nil {
-			field, err = "memo", s.money.CheckMemo(r.Currency, r.Address, r.Memo)
+			field, err = "memo", m.CheckMemo(r.Currency, r.Address, r.Memo)
+		}
+		if err == nil && m.LacksMemo(r.Currency, r.Address, r.Memo) {
+			err = fmt.Errorf("a withdrawal in %s needs one, or it may never arrive", r.Currency.Code)
 		}
 		if err != nil {
 			return failed(Invalid, "order %s: its %s: %w", r.ExternalOrderID, field, err).about(r.ExternalOrderID, "").

@@ -110,7 +110,7 @@ func (l *Ledger) PlanApprovals(
 // frozen account.
 func (s *Sender) approveSingle(ctx context.Context, w *withdrawal) error {
 	one := func(yield func(api.CreateWithdrawal) bool) { yield(w.request) }
-	if err := s.within(s.options.Limits, one); err != nil {
+	if err := s.options.Limits.check(s.money, one); err != nil {
 		return err
 	}
 	amount := w.request.Amount

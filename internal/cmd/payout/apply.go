@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"example.com/till/internal/cmdutil"
-	"example.com/till/internal/money"
 	"example.com/till/internal/orders"
 	"example.com/till/internal/progress"
 	"example.com/till/pkg/api"
@@ -171,35 +170,7 @@ func (a *applying) check() error {
 			fmt.Sprintf("the plan's digest is %s, and %s was approved", a.plan.Digest, digest),
 			"apply the plan that was approved, or have this one approved", "payout", "show", a.plan.Path)
 	}
-	if err := a.plan.CheckDecimals(a.PayoutCurrencies()); err != nil {
-		return err
-	}
-	limits, m := a.Limits, a.Money
-	limits.AllowBadAddress = a.plan.Limits.AllowBadAddress
-	t := limits.Tally(m)
-	for _, row := range a.plan.Rows {
-		badAddress, badMemo := m.CheckAddress(row.Currency, row.Address), m.CheckMemo(row.Currency, row.Address, row.Memo)
-		why, todo := "", "correct it in the file, and make a new plan"
-		switch {
-		case m.LacksMemo(row.Currency, row.Address, row.Memo):
-			why = "a withdrawal in " + row.Currency.Code + " needs a memo, or it may never arrive"
-			todo = "add it to the file, and make a new plan"
-		case badAddress != nil:
-			why = "its address: " + badAddress.Error()
-		case badMemo != nil:
-			why = "its memo: " + badMemo.Error()
-		}
-		if why != "" {
-			return cmdutil.UsageError("order "+row.ExternalOrderID+": "+why, todo)
-		}
-		if err := t.Add(money.Payment{Currency: row.Currency, Amount: row.Amount, Address: row.Address, Memo: row.Memo}); err != nil {
-			return err
-		}
-	}
-	if all := t.Done(); len(all) > 0 {
-		return all[0]
-	}
-	return nil
+	return payout.Options{Currencies: a.PayoutCurrencies(), Limits: payout.Limits(a.Limits)}.CheckPlan(a.plan)
 }
 
 // begin asks whatever must be asked, and begins the run.

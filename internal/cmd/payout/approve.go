@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/user"
 	"runtime"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -168,34 +169,26 @@ const mostNames = 1000
 
 // writeSignature writes a signature to a new file, and returns its name. It never replaces a file: that may
 // be the signature of somebody else.
-func writeSignature(plan, principal, out string, signature []byte) (string, error) {
-	if out != "" {
-		err := atomicfile.WriteNew(out, signature)
-		if errors.Is(err, fs.ErrExist) {
-			return "", cmdutil.UsageError("--out: "+out+" exists, and may be the signature of somebody else",
-				"name a new file, or leave --out out")
-		}
-		return out, unwritten(out, err)
-	}
+func writeSignature(plan, principal, out string, signature []byte) (name string, err error) {
 	who := fileName(principal)
 	if u, err := user.Current(); who == "" && err == nil {
 		who = fileName(u.Username)
 	}
-	who = cmp.Or(who, "approval")
-	name := fmt.Sprintf("%s.%s.sig", plan, who)
-	err := atomicfile.WriteNew(name, signature)
-	for n := 2; errors.Is(err, fs.ErrExist) && n <= mostNames; n++ {
-		name = fmt.Sprintf("%s.%s-%d.sig", plan, who, n)
+	who = plan + "." + cmp.Or(who, "approval")
+	name = cmp.Or(out, who+".sig")
+	err = atomicfile.WriteNew(name, signature)
+	for n := 2; out == "" && errors.Is(err, fs.ErrExist) && n <= mostNames; n++ {
+		name = fmt.Sprintf("%s-%d.sig", who, n)
 		err = atomicfile.WriteNew(name, signature)
 	}
-	return name, unwritten(name, err)
-}
-
-func unwritten(name string, err error) error {
-	if err == nil {
-		return nil
+	switch {
+	case err == nil:
+		return name, nil
+	case errors.Is(err, fs.ErrExist):
+		return "", cmdutil.UsageError("--out: "+name+" exists, and may be the signature of somebody else",
+			"name a new file, or leave --out out")
 	}
-	return cmdutil.UsageError(fmt.Sprintf("the signature %s cannot be written: %v", name, atomicfile.WithoutPath(err)),
+	return "", cmdutil.UsageError(fmt.Sprintf("the signature %s cannot be written: %v", name, atomicfile.WithoutPath(err)),
 		"name another file with --out")
 }
 
@@ -309,9 +302,13 @@ func signerFor(s *cmdutil.Session, flags approveFlags, approvers approval.Approv
 	if flags.key == "" {
 		return agentKey(s, func(key ssh.PublicKey) bool { return approvers.Path == "" || approvers.PrincipalOf(key) != "" })
 	}
+	unusable := func(err error) error {
+		return cmdutil.UsageError(fmt.Sprintf("--key: %s cannot be used: %v", flags.key, atomicfile.WithoutPath(err)),
+			"name the file of a private key or, for a token, add it to the agent with ssh-add and use --agent")
+	}
 	text, info, err := readKey(flags.key)
 	if err != nil {
-		return nil, err
+		return nil, unusable(err)
 	}
 	if public, _, _, _, err := ssh.ParseAuthorizedKey(text); err == nil {
 		return agentKey(s, func(key ssh.PublicKey) bool { return string(key.Marshal()) == string(public.Marshal()) })
@@ -334,19 +331,15 @@ func signerFor(s *cmdutil.Session, flags approveFlags, approvers approval.Approv
 		if missing != nil {
 			return nil, missing
 		}
-		if signer, err = ssh.ParsePrivateKeyWithPassphrase(text, passphrase); errors.Is(err, x509.IncorrectPasswordError) {
-			return nil, cmdutil.UsageError("the passphrase of "+flags.key+" is not right: nothing was signed", "run it again")
-		}
+		signer, err = ssh.ParsePrivateKeyWithPassphrase(text, passphrase)
 	}
-	return signer, unusable(flags.key, err)
-}
-
-func unusable(name string, err error) error {
-	if err == nil {
-		return nil
+	switch {
+	case errors.Is(err, x509.IncorrectPasswordError):
+		return nil, cmdutil.UsageError("the passphrase of "+flags.key+" is not right: nothing was signed", "run it again")
+	case err != nil:
+		return nil, unusable(err)
 	}
-	return cmdutil.UsageError(fmt.Sprintf("--key: %s cannot be used: %v", name, err),
-		"name the file of a private key or, for a token, add it to the agent with ssh-add and use --agent")
+	return signer, nil
 }
 
 // maxKey is more than the size of any key file, in bytes.
@@ -354,29 +347,29 @@ const maxKey = 64 << 10
 
 func readKey(name string) (text []byte, info os.FileInfo, err error) {
 	f, err := os.Open(name)
-	if err == nil {
-		defer f.Close()
-		info, err = f.Stat()
+	if err != nil {
+		return nil, nil, err
 	}
-	if err == nil && !info.Mode().IsRegular() {
+	defer f.Close()
+	if info, err = f.Stat(); err == nil && !info.Mode().IsRegular() {
 		err = errors.New("it is not a regular file")
 	}
 	if err == nil {
 		text, err = io.ReadAll(io.LimitReader(f, maxKey))
 	}
-	return text, info, unusable(name, atomicfile.WithoutPath(err))
+	return text, info, err
 }
 
 // agentKey returns the only key of the agent that is wanted.
 func agentKey(s *cmdutil.Session, wanted func(ssh.PublicKey) bool) (ssh.Signer, error) {
+	const named = "name the file of a key with --key"
 	socket := s.IO.Env("SSH_AUTH_SOCK")
 	if socket == "" {
-		return nil, cmdutil.UsageError("there is no SSH agent: SSH_AUTH_SOCK is not set", "name the file of a key with --key")
+		return nil, cmdutil.UsageError("there is no SSH agent: SSH_AUTH_SOCK is not set", named)
 	}
 	conn, err := net.Dial("unix", socket)
 	if err != nil {
-		return nil, &config.Error{Msg: fmt.Sprintf("the SSH agent cannot be reached: %v", err), Err: err,
-			Advice: "name the file of a key with --key"}
+		return nil, &config.Error{Msg: fmt.Sprintf("the SSH agent cannot be reached: %v", err), Err: err, Advice: named}
 	}
 	signers, err := terminal.Interruptibly(s.Ctx, agent.NewClient(conn).Signers)
 	if s.Ctx.Err() != nil {
@@ -385,19 +378,19 @@ func agentKey(s *cmdutil.Session, wanted func(ssh.PublicKey) bool) (ssh.Signer, 
 	if err != nil {
 		return nil, &config.Error{Msg: fmt.Sprintf("the SSH agent does not show its keys: %v", err), Err: err}
 	}
-	var found []ssh.Signer
-	var names []string
-	for _, signer := range signers {
-		if _, isCertificate := signer.PublicKey().(*ssh.Certificate); !isCertificate && wanted(signer.PublicKey()) {
-			found = append(found, signer)
-			names = append(names, ssh.FingerprintSHA256(signer.PublicKey()))
-		}
-	}
-	switch len(found) {
+	signers = slices.DeleteFunc(signers, func(signer ssh.Signer) bool {
+		_, isCertificate := signer.PublicKey().(*ssh.Certificate)
+		return isCertificate || !wanted(signer.PublicKey())
+	})
+	switch len(signers) {
 	case 0:
 		return nil, cmdutil.UsageError("the SSH agent does not have the key", "add it with ssh-add, or name its file with --key")
 	case 1:
-		return found[0], nil
+		return signers[0], nil
+	}
+	var names []string
+	for _, signer := range signers {
+		names = append(names, ssh.FingerprintSHA256(signer.PublicKey()))
 	}
 	return nil, cmdutil.UsageError("the SSH agent has several keys: "+strings.Join(names, ", "),
 		"name the file of the public key with --key")
