@@ -3,9 +3,9 @@ package metrics
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -124,19 +124,18 @@ func read(path string) ([]string, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
-	case err == nil && !info.Mode().IsRegular():
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
 		return nil, errors.New("it is not a regular file")
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
+	text := []byte("too large")
+	if info.Size() <= mostBytes {
+		if text, err = os.ReadFile(path); err != nil {
+			return nil, err
+		}
 	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, mostBytes+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(text) > mostBytes || len(text) > 0 && !bytes.HasPrefix(text, []byte("# HELP "+Start+" ")) {
+	if len(text) > 0 && !bytes.HasPrefix(text, []byte("# HELP "+Start+" ")) {
 		return nil, errors.New("the file exists and has no metrics of till: name another one, or remove it")
 	}
 	return strings.Split(string(text), "\n"), nil
@@ -148,16 +147,14 @@ func write(path string, lines []string, file string) error {
 	var text strings.Builder
 	slices.Sort(lines)
 	for _, metric := range all() {
-		head := fmt.Sprintf("# HELP %s %s\n# TYPE %[1]s gauge\n", metric.name, metric.help)
-		if metric.name == Start { // read looks for its first line
-			text.WriteString(head)
-			head = ""
+		own := slices.DeleteFunc(slices.Clone(lines), func(line string) bool {
+			return !strings.HasPrefix(line, owner{file: file}.begin(metric.name))
+		})
+		if len(own) > 0 || metric.name == Start { // read looks for its first line
+			fmt.Fprintf(&text, "# HELP %s %s\n# TYPE %[1]s gauge\n", metric.name, metric.help)
 		}
-		for _, line := range lines {
-			if strings.HasPrefix(line, owner{file: file}.begin(metric.name)) {
-				text.WriteString(head + line + "\n")
-				head = ""
-			}
+		for _, line := range own {
+			text.WriteString(line + "\n")
 		}
 	}
 	if text.Len() > mostBytes {
@@ -167,10 +164,8 @@ func write(path string, lines []string, file string) error {
 	if err != nil {
 		return err
 	}
-	if _, err = f.WriteString(text.String()); err == nil {
-		err = f.Chmod(0o644) // whatever the umask is
-	}
-	if err != nil {
+	_, err = f.WriteString(text.String())
+	if err = cmp.Or(err, f.Chmod(0o644)); err != nil { // whatever the umask is
 		return errors.Join(atomicfile.WithoutPath(err), f.Discard())
 	}
 	if err := f.Commit(); !errors.As(err, new(*atomicfile.UnsyncedError)) {
@@ -202,12 +197,10 @@ func Check(path string, streams ...any) error {
 	}
 	info, err := os.Stat(target)
 	for _, stream := range streams {
-		file, ok := stream.(*os.File)
-		if !ok || err != nil { // writing it says why
-			continue
-		}
-		if out, err := file.Stat(); err == nil && os.SameFile(info, out) {
-			return errors.New("the output of the command is written to it")
+		if file, ok := stream.(*os.File); ok && err == nil {
+			if out, err := file.Stat(); err == nil && os.SameFile(info, out) {
+				return errors.New("the output of the command is written to it")
+			}
 		}
 	}
 	return nil
@@ -225,14 +218,14 @@ func Write(path, account, command string, wait time.Duration, samples map[string
 		defer unlock()
 	}
 	lines, err := read(path)
-	if err != nil {
-		return atomicfile.WithoutPath(err)
+	if err == nil {
+		of := owner{filepath.Base(path), account, command}
+		for metric, its := range samples {
+			lines = of.replace(lines, metric, its)
+		}
+		err = write(target, lines, of.file)
 	}
-	of := owner{filepath.Base(path), account, command}
-	for metric, its := range samples {
-		lines = of.replace(lines, metric, its)
-	}
-	if err := write(target, lines, of.file); err != nil || unlocked == nil {
+	if err != nil || unlocked == nil {
 		return atomicfile.WithoutPath(err)
 	}
 	return UnlockedError{atomicfile.WithoutPath(unlocked)}
