@@ -224,20 +224,21 @@ func isWorkbook(path string) bool { return strings.EqualFold(filepath.Ext(path),
 // checkResults refuses to replace a file that is not an earlier results file. If it was named, it must also
 // be one of this plan: the results of another run may be wanted.
 func checkResults(path string, plan *payout.Plan, named bool) error {
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
 		return nil
 	}
+	f, err := os.Open(path)
 	if err != nil {
 		return cmdutil.UsageError(fmt.Sprintf("--results: %s cannot be looked at: %v", path, err), "name another file")
 	}
 	defer f.Close()
 	place := -1 // of a row; that of the header is -1
 	for record := range recordsIn(f, isWorkbook(path)) {
-		switch head := strings.Join(record, ","); {
+		head := strings.Join(record, ",")
+		switch {
 		case place < 0 && head != resultsHeader && head != oldHeader:
-			return cmdutil.UsageError(fmt.Sprintf("--results: %s exists and is not a results file", path),
-				"name another file, or remove this one")
+			return notResults(path)
 		case place < 0:
 		case !named:
 			return nil
@@ -247,37 +248,35 @@ func checkResults(path string, plan *payout.Plan, named bool) error {
 		}
 		place++
 	}
+	if place < 0 {
+		return notResults(path)
+	}
 	return nil
 }
 
-// recordsIn yields the records of a results file, the header first, or one without fields that is no header. It
-// yields nothing if the file is empty.
+func notResults(path string) error {
+	return cmdutil.UsageError(fmt.Sprintf("--results: %s exists and is not a results file", path),
+		"name another file, or remove this one")
+}
+
+// recordsIn yields the records of a results file, the header first, as far as they can be read.
 func recordsIn(f io.Reader, workbook bool) iter.Seq[[]string] {
-	return func(yield func([]string) bool) {
-		in := bufio.NewReader(f)
-		if start, _ := in.Peek(1); len(start) == 0 {
-			return
+	if workbook {
+		data, _ := io.ReadAll(io.LimitReader(f, xlsx.MaxFile))
+		return func(yield func([]string) bool) {
+			xlsx.Texts(data)(func(record []string) bool { return len(record) > 0 && yield(record) })
 		}
-		if workbook {
-			data, _ := io.ReadAll(io.LimitReader(in, xlsx.MaxFile))
-			found := false
-			xlsx.Texts(data)(func(record []string) bool { found = true; return len(record) > 0 && yield(record) })
-			if !found {
-				yield(nil)
-			}
-			return
-		}
-		if start, _ := in.Peek(len(utf8Mark)); string(start) == utf8Mark {
-			in.Discard(len(utf8Mark))
-		}
-		start, _ := in.Peek(len("order_id") + 1)
-		comma, is := strings.CutPrefix(string(start), "order_id")
-		if !is || comma == "" || !strings.Contains(",;\t", comma) {
-			yield(nil)
-			return
-		}
-		records := stdcsv.NewReader(in)
+	}
+	in := bufio.NewReader(f)
+	if start, _ := in.Peek(len(utf8Mark)); string(start) == utf8Mark {
+		in.Discard(len(utf8Mark))
+	}
+	records := stdcsv.NewReader(in)
+	start, _ := in.Peek(len("order_id") + 1)
+	if _, comma, _ := strings.Cut(string(start), "order_id"); comma == ";" || comma == "\t" {
 		records.Comma = rune(comma[0])
+	}
+	return func(yield func([]string) bool) {
 		for {
 			record, err := records.Read()
 			if err != nil || !yield(record) {

@@ -38,8 +38,8 @@ type planFacts struct {
 	Totals   []planTotalLine    `json:"totals"`
 	Journal  *accountStatusLine `json:"journal,omitempty"` // when the plan was made
 	Warnings []string           `json:"warnings"`
-	total    *render.Cell       // replaces the totals if the facts are about one unit
-	warned   []render.Step      // the warnings, in a table
+	byUnit   bool               // the facts are about one unit, or about none
+	told     bool               // the warnings are on standard error
 }
 
 // accountStatusLine counts the order ids of a plan that the journal already has.
@@ -52,34 +52,51 @@ type accountStatusLine struct {
 }
 
 func factsOf(s *cmdutil.Session, p *payout.Plan, rows int, warnings []string) planFacts {
-	f := planFacts{
+	return planFacts{
 		Plan: p.Path, Run: p.Name(), Digest: p.Digest, Account: p.Account.Name, BaseURL: p.Account.Address,
 		Made: views.Moment(p.Made), Expires: views.Moment(p.Expires), Expired: p.Expired(s.IO.Now()),
 		Batch: p.Batch, Since: p.Since, Rows: rows, Totals: totalLines(s.Money, p.Totals),
 		Warnings: append([]string{}, warnings...),
 	}
-	for _, text := range warnings {
-		f.warned = append(f.warned, render.Step{Status: text})
-	}
-	return f
 }
 
-// factsByUnit returns the facts once for each unit of a plan, with the rows that are paid in it.
-func factsByUnit(s *cmdutil.Session, p *payout.Plan, f planFacts) []planFacts {
-	if len(p.Totals) == 0 {
-		f.total = new(render.Cell)
-		return []planFacts{f}
-	}
-	var units []planFacts
-	for _, t := range p.Totals {
-		sum := sumCell(s.Money, t.Amount)
-		f.Rows, f.total = t.Rows, &sum
-		units = append(units, f)
+// units returns the facts once for each unit of a plan, with the rows that are paid in it.
+func (f planFacts) units() []planFacts {
+	units := make([]planFacts, max(len(f.Totals), 1))
+	for i := range units {
+		units[i] = f
+		if units[i].byUnit = true; len(f.Totals) > 0 {
+			units[i].Rows, units[i].Totals = f.Totals[i].Rows, f.Totals[i:i+1]
+		}
 	}
 	return units
 }
 
-func planFactsView(money.Registry) render.View[planFacts] {
+func (f planFacts) totals(m money.Registry) render.Cell {
+	if f.byUnit && len(f.Totals) == 0 {
+		return render.Own("")
+	}
+	steps := make([]render.Step, len(f.Totals))
+	for i, t := range f.Totals {
+		if f.byUnit {
+			return sumCell(m, t.Amount)
+		}
+		steps[i] = render.Step{Status: t.Pays, At: cmdutil.CountOf(t.Rows, "row")}
+	}
+	return render.History(steps)
+}
+
+func (f planFacts) warnings() (steps []render.Step) {
+	if n := len(f.Warnings); f.told && n > 0 {
+		return []render.Step{{Status: cmdutil.CountOf(n, "warning"), At: "told on standard error"}}
+	}
+	for _, text := range f.Warnings {
+		steps = append(steps, render.Step{Status: text})
+	}
+	return steps
+}
+
+func planFactsView(m money.Registry) render.View[planFacts] {
 	type row = planFacts
 	text := render.Field[row, string]
 	return render.ViewOf(func(f row) string { return f.Digest },
@@ -90,17 +107,9 @@ func planFactsView(money.Registry) render.View[planFacts] {
 		text("batch", "batch that the order ids were made for", render.Own, func(f row) string { return f.Batch }),
 		text("since", "the batch's last run when the plan was made", render.Own, func(f row) string { return f.Since }),
 		render.Field("rows", "number of rows", render.Int, func(f row) int64 { return int64(f.Rows) }),
-		render.Column[row]{Name: "totals", About: "total in each currency", Amount: true, Cell: func(f row) render.Cell {
-			if f.total != nil {
-				return *f.total
-			}
-			steps := make([]render.Step, len(f.Totals))
-			for i, t := range f.Totals {
-				steps[i] = render.Step{Status: t.Pays, At: cmdutil.CountOf(t.Rows, "row")}
-			}
-			return render.History(steps)
-		}},
-		render.Field("warnings", "what a person should look at", render.History, func(f row) []render.Step { return f.warned }),
+		render.Column[row]{Name: "totals", About: "total in each currency", Amount: true,
+			Cell: func(f row) render.Cell { return f.totals(m) }},
+		render.Field("warnings", "what a person should look at", render.History, row.warnings),
 		text("made", "when the plan was made", render.Own, func(f row) string { return f.Made }),
 		text("expires", "when its run must have begun", render.Own, func(f row) string {
 			if f.Expired {

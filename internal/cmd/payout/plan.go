@@ -16,7 +16,6 @@ import (
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/near"
 	"example.com/till/internal/period"
-	"example.com/till/internal/render"
 	"example.com/till/internal/terminal"
 	"example.com/till/internal/views"
 	"example.com/till/pkg/payout"
@@ -190,15 +189,12 @@ func plan(s *cmdutil.Session, file string, flags planFlags, out cmdutil.Output[p
 		}
 		return s.NoteCommand([]string{"payout", "show", made.Path}, "have it looked at by somebody else:")
 	}
-	facts := factsOf(s, made.Plan, made.Count, made.Warnings)
-	if n := len(facts.Warnings); n > 0 {
-		facts.warned = []render.Step{{Status: cmdutil.CountOf(n, "warning"), At: "told on standard error"}}
-	}
-	known := made.Known
+	facts, known := factsOf(s, made.Plan, made.Count, made.Warnings), made.Known
+	facts.told = true
 	facts.Journal = &accountStatusLine{known.Before, views.Moment(known.First), views.Moment(known.Last),
 		unknownIn(known), known.States[payout.StateConflict]}
 	if csvOfSums(out, "totals") {
-		return out.Slice(factsByUnit(s, made.Plan, facts))
+		return out.Slice(facts.units())
 	}
 	return out.One(facts)
 }
@@ -208,20 +204,19 @@ func noteAccountStatus(s *cmdutil.Session, made payout.Made) {
 	tellOneCase(s, made.Plan)
 	known, all := made.Known, cmdutil.CountOf(made.Count, "order id")
 	if known.Before > 0 {
-		first, last := known.First.UTC().Format(time.DateOnly), known.Last.UTC().Format(time.DateOnly)
-		when := "on " + first
-		if first != last {
-			when = "between " + first + " and " + last
-		}
-		found := fmt.Sprintf("%d found on the service's list (till journal show ORDER has its date)", known.Found)
-		switch {
+		var when []string
+		switch first, last := known.First.UTC().Format(time.DateOnly), known.Last.UTC().Format(time.DateOnly); {
 		case known.Found == known.Before:
-			when = found
-		case known.Found > 0:
-			when += ", and " + found
+		case first == last:
+			when = append(when, "on "+first)
+		default:
+			when = append(when, "between "+first+" and "+last)
+		}
+		if known.Found > 0 {
+			when = append(when, fmt.Sprintf("%d found on the service's list (till journal show ORDER has its date)", known.Found))
 		}
 		s.Note("accepted before: %d of %s, %s. They are not sent again. The rest of a run, or old order ids used again? till payout apply asks, or takes --already-paid %d",
-			known.Before, all, when, known.Before)
+			known.Before, all, strings.Join(when, ", and "), known.Before)
 	}
 	if n := unknownIn(known); n > 0 {
 		s.Note("unknown: %d of %s. till payout apply looks them up first", n, all)
