@@ -126,7 +126,7 @@ waits for the others and ends with 50. A run without accepted orders is refused
 		if err != nil {
 			return waitFailure(err, waited)
 		}
-		_, printed := runRows{s, sender.Ledger, run, waited.Statuses}.print(out, nil)
+		printed := runRows{s, sender.Ledger, run, waited.Statuses}.print(out, nil)
 		return cmdutil.WithPrintError(notAll(run.Name, waited.Tally), printed)
 	})
 	cmdutil.AddWaitFlags(cmd, &flags)

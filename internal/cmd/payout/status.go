@@ -16,14 +16,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// statusFlags are the flags of payout status.
-type statusFlags struct {
-	live, all bool
-	states    []string
-}
-
 func statusCommand(a *cmdutil.App) *cobra.Command {
-	var flags statusFlags
+	var live, all bool
+	var names []string
 	cmd := &cobra.Command{
 		Use:   "status [RUN]",
 		Short: "Show the state of every row of a run",
@@ -45,17 +40,28 @@ listed has no status, and is named on standard error.`,
 		Args:              cmdutil.OptionalArg("RUN"),
 		ValidArgsFunction: cmdutil.FirstArg(a.CompleteRuns()),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, out, err := cmdutil.Begin(a, cmd, rowView(flags.live))
+			s, out, err := cmdutil.Begin(a, cmd, rowView(live))
 			if err != nil {
 				return err
 			}
-			return printStatus(s, out, flags, args)
+			states, err := cmdutil.ParseStates(names)
+			if err != nil {
+				return err
+			}
+			rows, err := rowsNow(s, cmdutil.FirstOf(args), live)
+			switch {
+			case err != nil:
+				return err
+			case s.TableOnTerminal() && !all && !live:
+				return rows.printBrief(out, states)
+			}
+			return rows.print(out, states)
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVar(&flags.live, "live", false, "add the service's own status, from one reading of its list")
-	f.BoolVar(&flags.all, "all", false, "show every order on a terminal too")
-	f.StringSliceVar(&flags.states, "state", nil,
+	f.BoolVar(&live, "live", false, "add the service's own status, from one reading of its list")
+	f.BoolVar(&all, "all", false, "show every order on a terminal too")
+	f.StringSliceVar(&names, "state", nil,
 		"only orders in these states: planned, sending, accepted, rejected, unknown, conflict")
 	cmdutil.Offer(cmd, "state", cmdutil.CompleteStates)
 	cmdutil.Exclude(cmd, "all", "state")
@@ -63,36 +69,19 @@ listed has no status, and is named on standard error.`,
 	return a.Prints(cmd, cmdutil.PrintedAs[views.OrderLine](cmdutil.List))
 }
 
-func printStatus(s *cmdutil.Session, out cmdutil.Output[runRow], flags statusFlags, args []string) error {
-	states, err := cmdutil.ParseStates(flags.states)
-	if err != nil {
-		return err
-	}
-	var ledger *payout.Ledger
-	var run payout.Run
-	var statuses map[string]string
-	if flags.live {
+// rowsNow returns the rows of a run, or of all runs, with the service's own statuses if they are wanted.
+func rowsNow(s *cmdutil.Session, name string, live bool) (rows runRows, err error) {
+	rows.Session = s
+	if live {
 		var sender *payout.Sender
-		if sender, run, err = askAbout(s, cmdutil.FirstOf(args)); err == nil {
-			ledger = sender.Ledger
-			statuses, err = sender.Live(s.Ctx, rowsOf(run))
+		if sender, rows.run, err = askAbout(s, name); err == nil {
+			rows.ledger = sender.Ledger
+			rows.statuses, err = sender.Live(s.Ctx, rowsOf(rows.run))
 		}
-	} else if ledger, err = s.LedgerToList(); err == nil {
-		run, err = findRun(s, ledger, cmdutil.FirstOf(args))
+	} else if rows.ledger, err = s.LedgerToList(); err == nil {
+		rows.run, err = findRun(s, rows.ledger, name)
 	}
-	if err != nil {
-		return err
-	}
-	rows := runRows{s, ledger, run, statuses}
-	if s.TableOnTerminal() && !flags.all && !flags.live {
-		return rows.printBrief(out, states)
-	}
-	missing, err := rows.print(out, states)
-	if flags.live && len(missing) > 0 {
-		s.NoteAbout(cmdutil.AboutOrders(missing...), "%s not on the service's list",
-			cmdutil.IsOrAre("order", missing))
-	}
-	return err
+	return rows, err
 }
 
 // A runRow is an order of a run, with the service's own status if that was requested.
@@ -133,7 +122,7 @@ type runRows struct {
 	*cmdutil.Session
 	ledger   *payout.Ledger // nil: there is no journal
 	run      payout.Run
-	statuses map[string]string // the service's own, by the id of the withdrawal
+	statuses map[string]string // the service's own, by the id of the withdrawal; nil: they are not wanted
 }
 
 // in yields the orders in the given states, or all of them.
@@ -157,11 +146,11 @@ func (r runRows) in(states ...payout.State) iter.Seq2[runRow, error] {
 	}
 }
 
-// print prints the orders in the given states, or all of them, and the totals of the run under a table. It
-// returns the orders that have a withdrawal but no status.
-func (r runRows) print(out cmdutil.Output[runRow], states []payout.State) (missing []string, err error) {
+// print prints the orders in the given states, or all of them, and the totals of the run under a table.
+func (r runRows) print(out cmdutil.Output[runRow], states []payout.State) error {
 	foot := newFoot(r.run)
-	err = out.List(func(yield func(runRow, error) bool) {
+	var missing []string // at the service
+	err := out.List(func(yield func(runRow, error) bool) {
 		for row, err := range r.in() {
 			if err == nil {
 				foot.add(row)
@@ -174,17 +163,19 @@ func (r runRows) print(out cmdutil.Output[runRow], states []payout.State) (missi
 			}
 		}
 	})
-	if err != nil || !out.Tabular() || r.Render.Format != render.Table {
-		return missing, err
+	if err == nil && out.Tabular() && r.Render.Format == render.Table {
+		for _, line := range foot.lines(r.Money, strings.Clone) {
+			r.Note("%s", line)
+		}
+		r.noteUnknown(foot)
+		for _, line := range foot.approved() {
+			r.Note("%s", line)
+		}
 	}
-	for _, line := range foot.lines(r.Money, strings.Clone) {
-		r.Note("%s", line)
+	if r.statuses != nil && len(missing) > 0 {
+		r.NoteAbout(cmdutil.AboutOrders(missing...), "%s not on the service's list", cmdutil.IsOrAre("order", missing))
 	}
-	r.noteUnknown(foot)
-	for _, line := range foot.approved() {
-		r.Note("%s", line)
-	}
-	return missing, nil
+	return err
 }
 
 // printBrief prints the totals of the run, and then the orders in the given states or, without states, those
@@ -208,27 +199,27 @@ func (r runRows) printBrief(out cmdutil.Output[runRow], states []payout.State) e
 	if err := r.Write(text); err != nil {
 		return err
 	}
+	grave := []payout.State{payout.StateUnknown, payout.StateConflict}
 	needy := len(states) == 0
 	if needy {
-		states = []payout.State{payout.StateUnknown, payout.StateConflict, payout.StateRejected}
+		states = append(grave, payout.StateRejected)
 	}
-	var grave, others []payout.State
 	hidden := foot.rows
+	var groups [2][]payout.State // the grave ones first
 	for _, state := range states {
-		switch {
-		case foot.states[state] == 0:
-		case state == payout.StateUnknown || state == payout.StateConflict:
-			grave = append(grave, state)
-		default:
-			others = append(others, state)
+		if n := foot.states[state]; n > 0 {
+			group := &groups[1]
+			if slices.Contains(grave, state) {
+				group = &groups[0]
+			}
+			*group = append(*group, state)
+			hidden -= n
 		}
-		hidden -= foot.states[state]
 	}
-	if err := r.printGroup(out, grave, true); err != nil {
-		return err
-	}
-	if err := r.printGroup(out, others, false); err != nil {
-		return err
+	for i, group := range groups {
+		if err := r.printGroup(out, group, i == 0); err != nil {
+			return err
+		}
 	}
 	if needy && hidden > 0 {
 		r.NoteCommand(append(r.command("status"), "--all"), "%s not shown; to see every order:", cmdutil.CountOf(hidden, "row"))
@@ -237,7 +228,6 @@ func (r runRows) printBrief(out cmdutil.Output[runRow], states []payout.State) e
 	return nil
 }
 
-// noteUnknown says what to do about unknown orders.
 func (r runRows) noteUnknown(f *foot) {
 	if f.states[payout.StateUnknown] > 0 {
 		r.NoteCommand(r.command("reconcile"), "find out what became of what is unknown with:")
@@ -315,10 +305,11 @@ func (f *foot) add(o runRow) {
 		zero := api.BigAmount{Kind: o.Amount.Kind, Code: o.Amount.Code}
 		i, f.units = len(f.units), append(f.units, unitSum{zero, zero, -1})
 	}
-	f.units[i].all.Minor.Add(o.Amount.Minor)
-	f.units[i].decimals = max(f.units[i].decimals, o.DecimalsSent())
+	u := &f.units[i]
+	u.all.Minor.Add(o.Amount.Minor)
+	u.decimals = max(u.decimals, o.DecimalsSent())
 	if o.State == payout.StateAccepted {
-		f.units[i].accepted.Minor.Add(o.Amount.Minor)
+		u.accepted.Minor.Add(o.Amount.Minor)
 		if f.run != "" && !sent {
 			f.before++
 		}
@@ -328,14 +319,15 @@ func (f *foot) add(o runRow) {
 // approved says who had approved the rows of a run when they were sent. It is empty if no approval was needed.
 func (f *foot) approved() (lines []string) {
 	for _, by := range f.by {
-		rows := cmdutil.CountOf(f.sent[by], "row")
-		switch {
-		case by != "" && len(f.by) == 1:
-			lines = append(lines, "approved by "+by)
-		case by != "":
-			lines = append(lines, rows+" approved by "+by)
-		case len(f.by) > 1:
-			lines = append(lines, rows+" sent without approvals")
+		line := "approved by " + by
+		if by == "" {
+			line = "sent without approvals"
+		}
+		if len(f.by) > 1 {
+			line = cmdutil.CountOf(f.sent[by], "row") + " " + line
+		}
+		if by != "" || len(f.by) > 1 {
+			lines = append(lines, line)
 		}
 	}
 	return lines
@@ -358,15 +350,14 @@ func (f *foot) lines(m money.Registry, grouped func(string) string) []string {
 	lines := []string{cmdutil.CountOf(f.rows, "row") + ": " + strings.Join(counts, ", ")}
 	for _, u := range f.units {
 		then := m.As(u.all.Unit(), u.decimals)
-		format := func(a api.BigAmount) string { return grouped(then.FormatBig(a)) }
-		accepted := format(u.accepted) + " of it"
+		accepted := grouped(then.FormatBig(u.accepted))
 		switch u.accepted.Minor {
 		case api.Sum{}:
-			accepted = "none of it"
+			accepted = "none"
 		case u.all.Minor:
-			accepted = "all of it"
+			accepted = "all"
 		}
-		lines = append(lines, format(u.all)+", "+accepted+" accepted")
+		lines = append(lines, grouped(then.FormatBig(u.all))+", "+accepted+" of it accepted")
 	}
 	return lines
 }
