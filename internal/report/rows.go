@@ -20,7 +20,9 @@ type Row struct {
 	Decimals        int    // money.Unknown if unknown
 	Invoices        int64  // how many
 	Volume, Rebates *big.Int
-	Share           *big.Int // of all rebates in the currency, in tenths of a percent; nil if there are none
+	Whole           *big.Int // all rebates in the currency
+	Share           *big.Int // of the whole, in tenths of a percent; nil if there is none
+	Mixed           bool     // rows of the currency have gains and losses, so shares say nothing
 	Last            string   // the newest creation time, as written; empty if none can be read
 	Partial         string   // of a period: so far, or in part, if the span or the present cuts it off
 
@@ -47,7 +49,7 @@ func (r *Report) rowsOf(top int) iter.Seq[Row] {
 		by = nil
 	}
 	return func(yield func(Row) bool) {
-		row := r.maker(r.query.unit(), r.query.has(ByReseller))
+		row := r.maker(r.query.unit(), r.query.has(ByReseller), r.rows)
 		shown := map[int32]int{}
 		for _, g := range r.rows.sorted(r.order(by)) {
 			if shown[g.currency]++; top > 0 && shown[g.currency] > top {
@@ -114,14 +116,12 @@ func places[T any](all []T, compare func(a, b T) int) []int {
 
 // Sellers returns a row for each reseller and currency, however the query groups. The order is by currency
 // and then by rebates, largest first.
-func (r *Report) Sellers() []Row { return r.made(r.bySeller, true) }
+func (r *Report) Sellers() []Row { return r.made(r.bySeller, r.maker("", true, r.bySeller)) }
 
 // Totals returns a row for each currency.
-func (r *Report) Totals() []Row { return r.made(r.totals(), false) }
+func (r *Report) Totals() []Row { return r.made(r.totals(), r.maker("", false, r.rows)) }
 
-func (r *Report) made(all groups, sellers bool) []Row {
-	row := r.maker("", sellers)
-	var rows []Row
+func (r *Report) made(all groups, row func(*group) Row) (rows []Row) {
 	for _, g := range all.sorted(r.order(nil)) {
 		rows = append(rows, row(g))
 	}
@@ -169,16 +169,20 @@ func (r *Report) Differences() []Difference {
 	return all
 }
 
-// maker returns a function that makes rows of groups.
-func (r *Report) maker(unit Unit, sellers bool) func(*group) Row {
-	whole := map[int32]*big.Int{}
+// maker returns a function that makes rows of groups. all has the groups that have shares of a total.
+func (r *Report) maker(unit Unit, sellers bool, all groups) func(*group) Row {
+	whole, signs := map[int32]*big.Int{}, map[[2]int32]bool{} // a currency, and a sign that its groups have
 	for _, total := range r.totals().all {
 		whole[total.currency] = total.sums[1].Big()
+	}
+	for _, g := range all.all {
+		signs[[2]int32{g.currency, int32(g.sums[1].Compare(api.Sum{}))}] = true
 	}
 	return func(g *group) Row {
 		row := Row{
 			Currency: r.units[g.currency].code, Decimals: r.units[g.currency].decimals,
 			Invoices: g.invoices, Volume: g.sums[0].Big(), Rebates: g.sums[1].Big(), Last: g.last.text,
+			Whole: whole[g.currency], Mixed: signs[[2]int32{g.currency, 1}] && signs[[2]int32{g.currency, -1}],
 		}
 		if sellers {
 			row.ID, row.Label = r.sellers[g.seller].ID, r.sellers[g.seller].Label
@@ -186,7 +190,7 @@ func (r *Report) maker(unit Unit, sellers bool) func(*group) Row {
 		if unit != "" {
 			row.Period, row.Partial = unit.name(g.begin), r.partial(unit, g.begin)
 		}
-		row.Share = Tenths(row.Rebates, whole[g.currency])
+		row.Share = Tenths(row.Rebates, row.Whole)
 		if r.query.Compare {
 			before := cmp.Or(g.before, new(sums))
 			row.PreviousVolume, row.PreviousRebates = before[0].Big(), before[1].Big()

@@ -110,12 +110,16 @@ func (f figures[R]) print(out cmdutil.Output[R], one bool, resellers []namedRese
 		err = documents.Slice(docs)
 	}
 	if err == nil && first != nil {
-		err = &cmdutil.Error{Code: cmdutil.ExitPartial, Err: first,
-			Msg: fmt.Sprintf("%d of %d resellers could not be read (%s): %v", len(failed), len(resellers),
-				strings.Join(failed, ", "), first),
-			Hint: payout.NewHint("the others are complete; run it again for those")}
+		err = unreadError(failed, len(resellers), first)
 	}
 	return err
+}
+
+// unreadError returns the error of a command that could not read some of the resellers.
+func unreadError(names []string, all int, err error) *cmdutil.Error {
+	return &cmdutil.Error{Code: cmdutil.ExitPartial, Err: err,
+		Msg:  fmt.Sprintf("%d of %d resellers could not be read (%s): %v", len(names), all, strings.Join(names, ", "), err),
+		Hint: payout.NewHint("the others are complete; run it again for those that failed")}
 }
 
 // inParallel calls do with every number below count, at most width at a time, and returns when all calls have
@@ -241,10 +245,7 @@ func rebatesBy(s *cmdutil.Session, by, currency string, args []string) error {
 	if by != string(report.ByInvoice) {
 		return cmdutil.UsageError(fmt.Sprintf("--by: there are no rebates by %q", by), "write invoice, or see", "reseller", "report")
 	}
-	p, err := planReport(s, reportFlags{by: []string{by}, currency: currency, concurrency: sideBySide})
-	if err != nil {
-		return err
-	}
+	p := reporting{Session: s, groups: []string{by}, currency: currency, concurrency: sideBySide}
 	return p.run(args)
 }
 

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"iter"
 	"math/big"
-	"slices"
 	"strings"
 
 	"example.com/till/internal/money"
@@ -72,12 +71,24 @@ func (t totalsJSON) MarshalJSON() ([]byte, error) {
 	return object(t, func(t api.CodeTotal) (string, any) { return t.Code, t.Amounts }), nil
 }
 
+func object[T any](items []T, entry func(T) (string, any)) []byte {
+	parts := make([]string, len(items))
+	for i, item := range items {
+		key, value := entry(item)
+		parts[i] = string(render.Encode(key)) + ":" + string(render.Encode(value))
+	}
+	return []byte("{" + strings.Join(parts, ",") + "}")
+}
+
 func (p *reporting) document(rows iter.Seq[report.Row]) reportJSON {
-	doc := reportJSON{Period: p.spanOf(p.span), Rows: []figuresJSON{}, Totals: []figuresJSON{},
-		AllTime: []standingJSON{}, Failed: []failedReseller{}}
-	if p.flags.compare {
-		previous := p.spanOf(p.report.Previous())
-		doc.Previous = &previous
+	span := func(span report.Span) spanJSON {
+		from, to := span.Bounds()
+		return spanJSON{textOrNull(from), textOrNull(to), span.Running(p.now)}
+	}
+	doc := reportJSON{Period: span(p.span), Rows: []figuresJSON{}, Totals: []figuresJSON{},
+		AllTime: []standingJSON{}, Failed: append([]failedReseller{}, p.failed...)}
+	if p.compare {
+		doc.Previous = new(span(p.report.Previous()))
 	}
 	for r := range rows {
 		doc.Rows = append(doc.Rows, newFigures(r, p.by))
@@ -85,17 +96,10 @@ func (p *reporting) document(rows iter.Seq[report.Row]) reportJSON {
 	for _, r := range p.report.Totals() {
 		doc.Totals = append(doc.Totals, newFigures(r, nil))
 	}
-	for _, standing := range p.report.AllTime() {
-		doc.AllTime = append(doc.AllTime, standingJSON{standing.ID, standing.Label, standing.Invoices, standing.Volume,
-			standing.Rebates})
+	for _, s := range p.report.AllTime() {
+		doc.AllTime = append(doc.AllTime, standingJSON{s.ID, s.Label, s.Invoices, s.Volume, s.Rebates})
 	}
-	doc.Failed = append(doc.Failed, p.failed...)
 	return doc
-}
-
-func (p *reporting) spanOf(span report.Span) spanJSON {
-	from, to := span.Bounds()
-	return spanJSON{textOrNull(from), textOrNull(to), span.Running(p.now)}
 }
 
 func textOrNull(text string) *string {
@@ -109,8 +113,7 @@ func percentOrNull(tenths *big.Int) *json.Number {
 	if tenths == nil {
 		return nil
 	}
-	number := json.Number(money.Decimal(tenths, 1))
-	return &number
+	return new(json.Number(money.Decimal(tenths, 1)))
 }
 
 func newFigures(r report.Row, by []report.Group) figuresJSON {
@@ -120,27 +123,18 @@ func newFigures(r report.Row, by []report.Group) figuresJSON {
 		Rebates: views.Decimal(r.Rebates, r.Decimals), RebatesMinor: r.Rebates,
 		Share: percentOrNull(r.Share), Last: textOrNull(r.Last),
 	}
-	if slices.Contains(by, report.ByReseller) {
-		figures.ID, figures.Label = &r.ID, &r.Label
-	}
-	if slices.Contains(by, report.ByInvoice) {
-		figures.ID, figures.Label, figures.Invoice = &r.ID, &r.Label, &r.Invoice
-	}
-	if slices.ContainsFunc(by, report.Group.Timed) {
-		figures.Period = &r.Period
+	for _, g := range by {
+		switch g {
+		case report.ByInvoice:
+			figures.ID, figures.Label, figures.Invoice = &r.ID, &r.Label, &r.Invoice
+		case report.ByReseller:
+			figures.ID, figures.Label = &r.ID, &r.Label
+		case report.ByDay, report.ByWeek, report.ByMonth:
+			figures.Period = &r.Period
+		}
 	}
 	if r.PreviousRebates != nil {
 		figures.comparedJSON = &comparedJSON{r.PreviousVolume, r.PreviousRebates, percentOrNull(r.Change)}
 	}
 	return figures
-}
-
-// object encodes a JSON object with its keys in the service's order.
-func object[T any](items []T, entry func(T) (string, any)) []byte {
-	parts := make([]string, len(items))
-	for i, item := range items {
-		key, value := entry(item)
-		parts[i] = string(render.Encode(key)) + ":" + string(render.Encode(value))
-	}
-	return []byte("{" + strings.Join(parts, ",") + "}")
 }

@@ -29,7 +29,11 @@ func (p *reporting) picture() render.Picture {
 	if lacks := p.failedNames(); len(lacks) > 0 {
 		made.Remarks = append(made.Remarks, "Not read, and missing here: "+strings.Join(lacks, ", ")+".")
 	}
-	if n := p.idle(); n > 0 && len(made.Groups) > 0 {
+	earned := map[string]bool{}
+	for _, r := range p.report.Sellers() {
+		earned[r.ID] = true
+	}
+	if n := len(p.report.AllTime()) - len(earned); n > 0 && len(made.Groups) > 0 {
 		made.Remarks = append(made.Remarks, cmdutil.CountOf(n, "reseller")+" earned nothing"+p.inCurrency()+".")
 	}
 	if lack := p.undated(); lack != "" {
@@ -41,71 +45,31 @@ func (p *reporting) picture() render.Picture {
 	return made
 }
 
-// idle returns how many resellers were read and have no row.
-func (p *reporting) idle() int {
-	sellers := map[string]bool{}
-	for _, r := range p.report.Sellers() {
-		sellers[r.ID] = true
-	}
-	return len(p.report.AllTime()) - len(sellers)
-}
-
-// titleText names the account and the period, for a page and a file of its own.
-func (p *reporting) titleText() string {
-	return fmt.Sprintf("%s of %s, %s", reportTitle, p.accountText(), p.monthText(p.span))
-}
-
 // noteText says what the figures are compared with, and of how many resellers they are.
 func (p *reporting) noteText() string {
 	text := cmdutil.CountOf(p.resellers, "reseller")
 	if n := len(p.failed) + p.unread; n > 0 {
 		text = fmt.Sprintf("%d of %s", p.resellers-n, text)
 	}
-	if p.flags.compare {
-		text = "compared with " + p.previousText() + ", " + text
-	}
-	return text
-}
-
-// monthText names a month, and describes any other period as spanText does.
-func (p *reporting) monthText(span report.Span) string {
-	if span.From == nil || span.To == nil && !span.Running(p.now) {
-		return p.spanText(span)
-	}
-	month, last, running := report.ByMonth.Begin(*span.From), p.now, span.Running(p.now)
-	if span.To != nil {
-		last = span.To.Add(-time.Nanosecond)
-	}
-	whole := span.To != nil && span.To.Equal(report.ByMonth.Step(month, 1)) || running && span.Unit == report.ByMonth
-	if !whole || !span.From.Equal(month) || !report.ByMonth.Begin(last).Equal(month) {
-		return p.spanText(span)
-	}
-	text := month.Format("January 2006")
-	if running {
-		text += " so far"
-	}
-	return text
-}
-
-// previousText names the period before, without its year if it is the same.
-func (p *reporting) previousText() string {
-	before := p.report.Previous()
-	text := p.monthText(before)
-	if before.From != nil && before.From.Year() == p.span.From.Year() {
-		text = strings.TrimSuffix(text, before.From.Format(" 2006"))
+	if p.compare {
+		before := p.report.Previous()
+		name := p.monthText(before)
+		if before.From != nil && before.From.Year() == p.span.From.Year() {
+			name = strings.TrimSuffix(name, before.From.Format(" 2006"))
+		}
+		text = "compared with " + name + ", " + text
 	}
 	return text
 }
 
 // group returns the rows of one currency, the largest first. Rows over time stay in their order.
 func (p *reporting) group(total report.Row) render.PictureGroup {
-	g := render.PictureGroup{Total: render.PictureRow{Label: unitText(total.Currency, total.Decimals),
+	g := render.PictureGroup{Total: render.PictureRow{Label: unitText(total),
 		Number: numberText(total.Rebates, total.Decimals), Change: changeText(total, true), Sign: changeSign(total)}}
 	g.Times = func(most int) []render.PictureTime { return p.times(total, most) }
 	rows := p.pictured(total)
-	shares := !slices.ContainsFunc(rows, func(r report.Row) bool { return r.Rebates.Sign()*total.Rebates.Sign() < 0 })
 	shareOf := func(part *big.Int) string {
-		if !shares || len(rows) == 1 {
+		if len(rows) == 1 || rows[0].Mixed {
 			return ""
 		}
 		return shareText(part, total.Rebates)
@@ -113,7 +77,7 @@ func (p *reporting) group(total report.Row) render.PictureGroup {
 	most := pictureRows
 	switch {
 	case p.Cmd.Flags().Changed("top") || p.timedRows():
-		most = p.flags.top
+		most = p.top
 	case len(rows) == most+1: // the others are more than one
 		most++
 	}
@@ -167,9 +131,6 @@ func sumOf(rows []report.Row) report.Row {
 	return sum
 }
 
-// timedRows reports whether the rows of the picture are periods.
-func (p *reporting) timedRows() bool { return len(p.by) == 1 && p.by[0].Timed() }
-
 // pictured returns the rows of a currency.
 func (p *reporting) pictured(total report.Row) (rows []report.Row) {
 	all := slices.Values(p.report.Sellers())
@@ -184,7 +145,7 @@ func (p *reporting) pictured(total report.Row) (rows []report.Row) {
 			rows = append(rows, r)
 		}
 	}
-	if p.timedRows() && p.flags.top > 0 {
+	if p.timedRows() && p.top > 0 {
 		slices.SortStableFunc(rows, func(a, b report.Row) int { return b.Rebates.Cmp(a.Rebates) })
 	}
 	return rows
@@ -210,13 +171,18 @@ func shareText(part, whole *big.Int) string {
 	return roundText(tenths, 10)
 }
 
+// isNew reports whether there were no rebates in the period before.
+func isNew(r report.Row) bool {
+	return r.Change == nil && r.PreviousRebates != nil && r.Rebates.Sign() != 0
+}
+
 // changeText returns the change since the period before, of a total to a tenth of a percent.
 func changeText(r report.Row, total bool) string {
-	if r.PreviousRebates == nil || r.Change == nil && r.Rebates.Sign() == 0 {
-		return ""
-	}
-	if r.Change == nil {
+	switch {
+	case isNew(r):
 		return "  " + newHere
+	case r.Change == nil:
+		return ""
 	}
 	exact := int64(100) // from which on tenths are left out
 	if total {
@@ -277,12 +243,12 @@ func axisText(begin time.Time, unit report.Unit) string {
 	return begin.Format("2 Jan")
 }
 
-// unitText returns the unit of amounts in a currency.
-func unitText(code string, decimals int) string {
-	if decimals == money.Unknown {
-		return "minor units of " + code
+// unitText returns the unit of the amounts in a row.
+func unitText(r report.Row) string {
+	if r.Decimals == money.Unknown {
+		return "minor units of " + r.Currency
 	}
-	return code
+	return r.Currency
 }
 
 // numberText returns an amount without its unit, with the sign for minus that is as wide as a digit.

@@ -4,14 +4,25 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math/big"
 	"strings"
 	"sync"
 
 	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/internal/usage"
 	"example.com/till/pkg/api"
 )
+
+// failedReseller is a reseller that could not be read.
+type failedReseller struct {
+	ID    string `json:"id"`
+	Error string `json:"error"`
+
+	name string // its label, or its id
+	err  error
+}
 
 // read fetches the statistics of the resellers in parallel and adds them up. It drops each after adding it,
 // so only those in flight take memory.
@@ -31,7 +42,7 @@ func (p *reporting) read(args []string) error {
 		return err
 	}
 	p.resellers, p.unread = len(resellers), len(resellers)
-	width := p.flags.concurrency
+	width := p.concurrency
 	if p.DryRun {
 		width = 1 // so that the requests are shown in order
 	}
@@ -41,18 +52,24 @@ func (p *reporting) read(args []string) error {
 	var adding sync.Mutex
 	err = inParallel(p.Ctx, len(resellers), width, func(i int) {
 		defer bar.Add(1)
-		stats, err := client.Resellers.Stats(p.Ctx, resellers[i].id)
+		r := resellers[i]
+		stats, err := client.Resellers.Stats(p.Ctx, r.id)
 		adding.Lock()
 		defer adding.Unlock()
-		if err == nil {
-			err = p.add(resellers[i], stats)
+		switch {
+		case err != nil:
+		case !strings.EqualFold(stats.ID, r.id):
+			err = fmt.Errorf("the statistics of reseller %s: the answer is about another one, %q", r.id, stats.ID)
+		default:
+			stats.Label = cmp.Or(stats.Label, r.label)
+			err = p.report.Add(stats)
 		}
 		if p.Ctx.Err() != nil {
 			return
 		}
 		p.unread--
 		if err != nil {
-			failed[i] = failedReseller{ID: resellers[i].id, Error: err.Error(), label: resellers[i].label, err: err}
+			failed[i] = failedReseller{ID: r.id, Error: err.Error(), name: cmp.Or(r.label, r.id), err: err}
 		}
 	})
 	for _, f := range failed {
@@ -60,39 +77,14 @@ func (p *reporting) read(args []string) error {
 			p.failed = append(p.failed, f)
 		}
 	}
-	if err != nil {
-		return err
-	}
-	if p.DryRun {
+	if err == nil && p.DryRun {
 		return cmdutil.ErrDryRun
 	}
-	return nil
-}
-
-// add adds the statistics of a reseller to the report, unless they are those of another one.
-func (p *reporting) add(r namedReseller, stats api.ResellerStats) error {
-	if !strings.EqualFold(stats.ID, r.id) {
-		return fmt.Errorf("the statistics of reseller %s: the answer is about another one, %q", r.id, stats.ID)
-	}
-	stats.Label = cmp.Or(stats.Label, r.label)
-	return p.report.Add(stats)
+	return err
 }
 
 // nothing reports whether there were resellers and all of them failed.
 func (p *reporting) nothing() bool { return len(p.failed) > 0 && len(p.failed) == p.resellers }
-
-// worst returns the error of a report in which every reseller failed. A refused key and a rate limit come
-// first.
-func (p *reporting) worst() error {
-	for _, code := range []int{cmdutil.ExitUnauthorized, cmdutil.ExitRateLimited} {
-		for _, f := range p.failed {
-			if cmdutil.Explain(f.err).Code == code {
-				return f.err
-			}
-		}
-	}
-	return p.failed[0].err
-}
 
 // print writes the files first. If a reader of standard output stops early, the files are still written.
 func (p *reporting) print() error {
@@ -115,10 +107,7 @@ func (p *reporting) print() error {
 
 // files writes the page and the picture. If nothing could be read, it keeps the files of an earlier report.
 func (p *reporting) files() error {
-	if p.nothing() {
-		return nil
-	}
-	if p.html.Path != "" {
+	if p.html.Path != "" && !p.nothing() {
 		page, err := p.page().HTML()
 		if err == nil {
 			err = p.html.Write(cmdutil.Content(page))
@@ -127,12 +116,12 @@ func (p *reporting) files() error {
 			return err
 		}
 	}
-	if p.svg.Path != "" {
-		picture := p.picture()
-		picture.Title = p.titleText()
-		return p.svg.Write(cmdutil.Content(picture.SVG()))
+	if p.svg.Path == "" || p.nothing() {
+		return nil
 	}
-	return nil
+	picture := p.picture()
+	picture.Title = p.titleText()
+	return p.svg.Write(cmdutil.Content(picture.SVG()))
 }
 
 // mostRemarks is how many differences are listed one by one.
@@ -141,16 +130,17 @@ const mostRemarks = 5
 // remarks writes to standard error what a reader of the figures has to know. With --quiet and no files or
 // limits, that is only the period.
 func (p *reporting) remarks() {
-	if p.timed() && !p.headed() && !p.flags.chart {
-		p.Note("%s, %s", p.periodText(), zoneRemark)
+	drawn, files := p.headed() || p.chart, p.html.Path+p.svg.Path != ""
+	if p.timed() && !drawn {
+		p.Note("%s, by the times that the service wrote: the interface does not show their time zone", p.periodText())
 	}
-	if p.empty() && p.Render.Format == render.Table && !p.Quiet && !p.headed() && !p.flags.chart {
+	if p.empty() && p.Render.Format == render.Table && !p.Quiet && !drawn {
 		p.Note("%s", p.noRebates())
 	}
-	if p.Quiet && p.html.Path == "" && p.svg.Path == "" && len(p.limits) == 0 {
+	if p.Quiet && !files && len(p.limits) == 0 {
 		return
 	}
-	if lack := p.undated(); lack != "" && (p.html.Path != "" || p.svg.Path != "") {
+	if lack := p.undated(); lack != "" && files {
 		p.Note("%s", lack)
 	}
 	for _, codes := range p.report.Spellings() {
@@ -162,6 +152,66 @@ func (p *reporting) remarks() {
 			p.Note("and %d more sums over all time are not the service's own; --html FILE makes a page with all of them", more)
 			break
 		}
-		p.Note("%s", differenceText(d))
+		p.Note("%s: the single invoices make %s of %s over all time, and the service itself counts %s",
+			cmp.Or(d.Label, d.ID), money.FormatSum(d.Sum, d.Currency, d.Decimals), d.What,
+			money.FormatSum(d.Service, d.Currency, d.Decimals))
 	}
+}
+
+// outcome returns the error with which the command ends, after everything has been printed. written is the
+// error of printing, or nil.
+func (p *reporting) outcome(written error) error {
+	less := p.less()
+	if len(p.failed) == 0 && less == "" {
+		return written
+	}
+	if written != nil {
+		p.Note("%v", written)
+	}
+	if len(p.failed) == 0 {
+		return &cmdutil.Error{Code: cmdutil.ExitNotYet, Msg: less}
+	}
+	f := unreadError(p.failedNames(), p.resellers, p.worst())
+	if p.nothing() {
+		f.Hint = cmdutil.Explain(f.Err).Hint
+	} else if less != "" {
+		f.Msg += "; of those that were read, " + less
+	}
+	return f
+}
+
+// worst returns the error of the first reseller that failed. If all did, a refused key and a rate limit come
+// first.
+func (p *reporting) worst() error {
+	for _, code := range []int{cmdutil.ExitUnauthorized, cmdutil.ExitRateLimited} {
+		for _, f := range p.failed {
+			if p.nothing() && cmdutil.Explain(f.err).Code == code {
+				return f.err
+			}
+		}
+	}
+	return p.failed[0].err
+}
+
+func (p *reporting) failedNames() (names []string) {
+	for _, f := range p.failed {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// less names the rebates that are below their limit, or is empty.
+func (p *reporting) less() string {
+	var texts []string
+	for _, limit := range p.limits {
+		sum, least, decimals := p.report.Rebates(limit.Code), big.NewInt(limit.Minor), p.Money.Decimals(limit.Code)
+		if sum.Cmp(least) < 0 {
+			texts = append(texts, fmt.Sprintf("%s are less than %s", money.FormatSum(sum, limit.Code, decimals),
+				money.FormatSum(least, limit.Code, decimals)))
+		}
+	}
+	if len(texts) == 0 {
+		return ""
+	}
+	return "the rebates of " + strings.Join(texts, ", and ")
 }

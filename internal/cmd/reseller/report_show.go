@@ -27,14 +27,15 @@ func rowAmount(name, about string, value func(report.Row) *big.Int) render.Colum
 		}}
 }
 
-// reportView is the view of a report's rows.
-func reportView(by []report.Group, compare bool) render.View[report.Row] {
+// view is the view of the report's rows. For people, it has no shares of figures of both signs, which say
+// nothing, and words where a percentage cannot be.
+func (p *reporting) view(people bool) render.View[report.Row] {
 	type row = report.Row
 	volume, rebates := func(r row) *big.Int { return r.Volume }, func(r row) *big.Int { return r.Rebates }
 	sellers := resellerColumns(func(r row) namedReseller { return namedReseller{r.ID, r.Label} })
 	currency := render.Field("currency", "currency of the row", render.Text, func(r row) string { return r.Currency })
-	v := render.View[row]{Again: true, JSON: render.Encoded(func(r row) figuresJSON { return newFigures(r, by) })}
-	if slices.Contains(by, report.ByInvoice) {
+	v := render.View[row]{Again: true, JSON: render.Encoded(func(r row) figuresJSON { return newFigures(r, p.by) })}
+	if p.byInvoice() {
 		v.ID = func(r row) string { return r.Invoice }
 		v.Columns = append(sellers,
 			render.Field("invoice", "the service's id of the invoice", render.ID, func(r row) string { return r.Invoice }),
@@ -43,73 +44,44 @@ func reportView(by []report.Group, compare bool) render.View[report.Row] {
 			rowAmount("paid", "what was paid", volume), rowAmount("rebate", "the rebate on it", rebates), currency)
 		return v.Whole("currency")
 	}
-	if slices.Contains(by, report.ByReseller) {
+	if p.bySeller() {
 		v.ID = func(r row) string { return r.ID }
 		v.Columns = sellers
 	}
-	if slices.ContainsFunc(by, report.Group.Timed) {
-		period := render.Field("period", "day, week or month of the row", render.Own, func(r row) string { return r.Period })
-		at := len(v.Columns)
-		if by[0].Timed() { // the sort key is the first column
-			at = 0
-		}
-		v.Columns = slices.Insert(v.Columns, at, period)
+	if i := slices.IndexFunc(p.by, report.Group.Timed); i >= 0 { // the sort key is the first column
+		v.Columns = slices.Insert(v.Columns, i*len(v.Columns),
+			render.Field("period", "day, week or month of the row", render.Own, func(r row) string { return r.Period }))
 	}
 	v.Columns = append(v.Columns, currency,
 		render.Field("invoices", "number of invoices in the row", render.Int, func(r row) int64 { return r.Invoices }),
 		rowAmount("volume", "volume of these invoices", volume),
 		rowAmount("rebates", "rebates on these invoices", rebates))
-	if compare {
+	if p.compare {
 		v.Columns = append(v.Columns,
 			rowAmount("previous_volume", "volume in the period before", func(r row) *big.Int { return r.PreviousVolume }),
 			rowAmount("previous_rebates", "rebates in the period before", func(r row) *big.Int { return r.PreviousRebates }),
-			render.Field("change", "change of the rebates since the period before", render.Change,
-				func(r row) *big.Int { return r.Change }))
+			render.Column[row]{Name: "change", About: "change of the rebates since the period before", Cell: func(r row) render.Cell {
+				if people && isNew(r) {
+					return render.Change(nil).Said(newHere)
+				}
+				return render.Change(r.Change)
+			}})
 	}
 	v.Columns = append(v.Columns,
-		render.Field("share", "share of all rebates in the currency", render.Percent, func(r row) *big.Int { return r.Share }),
+		render.Column[row]{Name: "share", About: "share of all rebates in the currency", Cell: func(r row) render.Cell {
+			switch {
+			case people && r.Mixed:
+				return render.Cell{}
+			case people && shareText(r.Rebates, r.Whole) == tinyShare:
+				return render.Percent(r.Share).Said(tinyShare)
+			}
+			return render.Percent(r.Share)
+		}},
 		render.Field("last", "when the newest of the invoices was made", render.Time, func(r row) string { return r.Last }))
-	if compare {
+	if p.compare {
 		v = v.Extra("volume", "previous_volume", "share")
 	}
 	return v.Extra("last").Whole("currency")
-}
-
-// people returns a view for people: without shares of figures of both signs, which say nothing, and with words
-// where a percentage cannot be.
-func (p *reporting) people(v render.View[report.Row]) render.View[report.Row] {
-	gains, losses := map[string]bool{}, map[string]bool{}
-	for r := range p.report.AllRows() {
-		gains[r.Currency] = gains[r.Currency] || r.Rebates.Sign() > 0
-		losses[r.Currency] = losses[r.Currency] || r.Rebates.Sign() < 0
-	}
-	whole := map[string]*big.Int{}
-	for _, total := range p.report.Totals() {
-		whole[total.Currency] = total.Rebates
-	}
-	v = v.Without()
-	for i, c := range v.Columns {
-		switch c.Name {
-		case "share":
-			v.Columns[i].Cell = func(r report.Row) render.Cell {
-				switch {
-				case gains[r.Currency] && losses[r.Currency]:
-					return render.Cell{}
-				case shareText(r.Rebates, whole[r.Currency]) == tinyShare:
-					return c.Cell(r).Said(tinyShare)
-				}
-				return c.Cell(r)
-			}
-		case "change":
-			v.Columns[i].Cell = func(r report.Row) render.Cell {
-				if r.Change == nil && r.PreviousRebates != nil && r.Rebates.Sign() != 0 {
-					return c.Cell(r).Said(newHere)
-				}
-				return c.Cell(r)
-			}
-		}
-	}
-	return v
 }
 
 // foot returns the totals as rows of the table. It returns none if the rows are grouped only by currency,
@@ -120,7 +92,7 @@ func (p *reporting) foot() []report.Row {
 	}
 	totals := p.report.Totals()
 	name := "Total"
-	if p.flags.top > 0 {
+	if p.top > 0 {
 		name = "Total of all"
 	}
 	for i := range totals {
@@ -133,30 +105,23 @@ func (p *reporting) foot() []report.Row {
 	return totals
 }
 
-func (p *reporting) byInvoice() bool { return slices.Contains(p.by, report.ByInvoice) }
-
-func (p *reporting) bySeller() bool { return slices.Contains(p.by, report.ByReseller) }
-
 // data prints the report in the format of the flags.
 func (p *reporting) data() error {
-	out := cmdutil.Output[report.Row]{Session: p.Session, View: p.view}
+	out := cmdutil.Output[report.Row]{Session: p.Session, View: p.view(p.headed())}
 	rows := p.report.Rows()
-	switch {
+	switch lines := p.Render.Format == render.JSONL && p.Render.Filter == nil && p.Render.Template == ""; {
 	case p.Quiet:
-		return out.List(eachRow(rows, p.view.ID))
-	case !out.Tabular() && (p.Render.Format != render.JSONL || p.Render.Filter != nil || p.Render.Template != ""):
+		return out.List(eachRow(rows, out.View.ID))
+	case !out.Tabular() && !lines:
 		view := render.View[reportJSON]{JSON: render.Value[reportJSON]()}
 		return cmdutil.Output[reportJSON]{Session: p.Session, View: view}.One(p.document(rows))
 	case p.Render.Format != render.Table:
 		return out.List(eachRow(rows, nil))
 	}
-	if p.headed() {
-		out.View = p.people(p.view)
-	}
 	if !p.NoHeaders {
 		out.View.Foot = p.foot()
 	}
-	if err := p.table(out, rows); err != nil || !p.flags.allTime {
+	if err := p.table(out, rows); err != nil || !p.allTime {
 		return err
 	}
 	return p.standings()
@@ -165,7 +130,14 @@ func (p *reporting) data() error {
 // table prints the picture, or the rows with the period above them.
 func (p *reporting) table(out cmdutil.Output[report.Row], rows iter.Seq[report.Row]) error {
 	if p.drawn() {
-		return p.draw()
+		for _, total := range p.report.Totals() {
+			if total.Decimals == money.Unknown {
+				p.Render.Unknown(total.Currency)
+			}
+		}
+		err := p.picture().Text(p.IO.Out, p.Render)
+		p.NoteUnknown()
+		return err
 	}
 	if p.headed() {
 		lines := []string{p.periodText()}
@@ -182,27 +154,6 @@ func (p *reporting) table(out cmdutil.Output[report.Row], rows iter.Seq[report.R
 	return out.List(eachRow(rows, nil))
 }
 
-func (p *reporting) draw() error {
-	for _, total := range p.report.Totals() {
-		if total.Decimals == money.Unknown {
-			p.Render.Unknown(total.Currency)
-		}
-	}
-	err := p.picture().Text(p.IO.Out, p.Render)
-	p.NoteUnknown()
-	return err
-}
-
-// drawn reports whether the report is a picture, and not a table.
-func (p *reporting) drawn() bool {
-	return p.flags.chart || p.headed() && len(p.by) == 1 && !p.byInvoice() && p.Render.Sort == ""
-}
-
-// headed reports whether the table has the period above it. A table for a script has none.
-func (p *reporting) headed() bool {
-	return p.Render.Format == render.Table && p.Render.Width > 0 && len(p.Columns) == 0 && !p.NoHeaders && !p.Quiet
-}
-
 // empty reports whether there are no rows, and every reseller could be read.
 func (p *reporting) empty() bool { return len(p.failed) == 0 && len(p.report.Totals()) == 0 }
 
@@ -216,13 +167,13 @@ func (p *reporting) noRebates() string {
 }
 
 func (p *reporting) inCurrency() string {
-	if p.flags.currency == "" {
+	if p.currency == "" {
 		return ""
 	}
 	for _, total := range p.report.Totals() { // in its own spelling
 		return " in " + total.Currency
 	}
-	return " in " + p.flags.currency
+	return " in " + p.currency
 }
 
 // eachRow returns the rows or, with id, one row of each id.
@@ -247,14 +198,13 @@ func eachRow(rows iter.Seq[report.Row], id func(report.Row) string) iter.Seq2[re
 // separate table and cannot be mistaken for figures of the period.
 func (p *reporting) standings() error {
 	v := standingView(p.Money).Without("volume", "rebates") // they equal the sums; remarks lists exceptions
-	v.Columns[len(v.Columns)-1].Whole = true                // a truncated status is useless
+	v = v.Whole("invoices")                                 // a truncated status is useless
 	o := p.Render
-	o.Sort = ""
+	o.Sort, o.Columns = "", nil
 	shown := p.shownStandings()
 	if len(shown) == 0 {
 		return nil
 	}
-	o.Columns = nil
 	heading := strings.Join(render.Wrap("Invoices by status, of all time, as the service counts them:", o.Width), "\n")
 	if err := p.Write("\n" + heading + "\n"); err != nil {
 		return err
@@ -265,7 +215,7 @@ func (p *reporting) standings() error {
 // shownStandings returns all resellers or, with --top, those that have a row.
 func (p *reporting) shownStandings() []report.Standing {
 	all := p.report.AllTime()
-	if p.flags.top == 0 || !p.bySeller() {
+	if p.top == 0 || !p.bySeller() {
 		return all
 	}
 	shown := map[string]bool{}
@@ -295,24 +245,12 @@ func standingView(m money.Registry) render.View[report.Standing] {
 	}}
 }
 
-const (
-	reportTitle = "Rebates"
-
-	// The zone of days, as a sentence and after a period.
-	zoneSentence = "Days are as the service wrote them: its interface does not show their time zone."
-	zoneRemark   = "by the times that the service wrote: the interface does not show their time zone"
-)
-
-// timed reports whether the figures, or their places in a timeline, depend on times. The page and the picture
-// say this themselves.
-func (p *reporting) timed() bool {
-	return p.drawn() || !p.span.Open() || slices.ContainsFunc(p.by, report.Group.Timed)
-}
+const zoneSentence = "Days are as the service wrote them: its interface does not show their time zone."
 
 // periodText describes the period of the report.
 func (p *reporting) periodText() string {
 	text := p.spanText(p.span)
-	if p.flags.compare {
+	if p.compare {
 		text += ", compared with " + p.spanText(p.report.Previous())
 	}
 	return text
@@ -356,21 +294,28 @@ func (p *reporting) spanText(span report.Span) string {
 	return first + " to " + last + soFar
 }
 
-func differenceText(d report.Difference) string {
-	return fmt.Sprintf("%s: the single invoices make %s of %s over all time, and the service itself counts %s",
-		nameOf(d.ID, d.Label), money.FormatSum(d.Sum, d.Currency, d.Decimals), d.What,
-		money.FormatSum(d.Service, d.Currency, d.Decimals))
+// monthText names a month, and describes any other period as spanText does.
+func (p *reporting) monthText(span report.Span) string {
+	if span.From == nil || span.To == nil && !span.Running(p.now) {
+		return p.spanText(span)
+	}
+	month, last, running := report.ByMonth.Begin(*span.From), p.now, span.Running(p.now)
+	if span.To != nil {
+		last = span.To.Add(-time.Nanosecond)
+	}
+	whole := span.To != nil && span.To.Equal(report.ByMonth.Step(month, 1)) || running && span.Unit == report.ByMonth
+	if !whole || !span.From.Equal(month) || !report.ByMonth.Begin(last).Equal(month) {
+		return p.spanText(span)
+	}
+	text := month.Format("January 2006")
+	if running {
+		text += " so far"
+	}
+	return text
 }
 
 // spellingText says how an unknown currency is written.
 func spellingText(codes []string) string {
 	return fmt.Sprintf("the service writes one currency as %s: here it is %s",
 		strings.Join(codes, " and as "), codes[0])
-}
-
-func nameOf(id, label string) string {
-	if label == "" {
-		return id
-	}
-	return label
 }
