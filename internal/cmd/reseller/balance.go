@@ -10,17 +10,9 @@ import (
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
-	"example.com/till/internal/views"
 	"example.com/till/pkg/api"
 	"github.com/spf13/cobra"
 )
-
-// balanceRow is a balance in one currency or, if its record has another shape, the whole of it.
-type balanceRow struct {
-	namedReseller
-	amount *api.Amount
-	record json.RawMessage
-}
 
 // balancesIn returns the amounts of a balance record. The interface does not show its shape. Those of its other
 // amounts are taken: a list of amounts, codes with integers by kind or without a kind, and codes with amounts.
@@ -65,7 +57,7 @@ func balancesIn(m money.Registry, record json.RawMessage) (amounts []api.Amount,
 // readBalance reads the balance of a reseller, in all currencies or in one.
 func readBalance(
 	ctx context.Context, client *api.Client, m money.Registry, r namedReseller, code, fiat string,
-) (a answer[balanceRow], err error) {
+) (a answer[amountRow], err error) {
 	if code == "" {
 		a.raw, err = client.Resellers.Balance(ctx, r.id)
 	} else {
@@ -73,11 +65,8 @@ func readBalance(
 	}
 	a.line = labelledBalanceLine{r.id, r.label, a.raw}
 	amounts, ok := balancesIn(m, a.raw)
-	for _, amount := range amounts {
-		a.rows = append(a.rows, balanceRow{namedReseller: r, amount: &amount})
-	}
-	if a.odd = !ok; a.odd {
-		a.rows = []balanceRow{{namedReseller: r, record: a.raw}}
+	if a.rows, a.odd = amountRows(r, amounts), !ok; a.odd {
+		a.rows = []amountRow{{namedReseller: r, record: a.raw}}
 	}
 	return a, err
 }
@@ -103,8 +92,8 @@ what include_fiat means either, so it is sent as given.`,
 			if code == "" && s.Cmd.Flags().Changed("include-fiat") {
 				return cmdutil.UsageError("--include-fiat goes with --currency", "add --currency CODE, or leave it out")
 			}
-			return figures[balanceRow]{view: balanceView,
-				read: func(ctx context.Context, client *api.Client, r namedReseller) (answer[balanceRow], error) {
+			return figures[amountRow]{view: balanceView,
+				read: func(ctx context.Context, client *api.Client, r namedReseller) (answer[amountRow], error) {
 					return readBalance(ctx, client, s.Money, r, code, fiat)
 				}}.run(s, args)
 		}),
@@ -119,16 +108,9 @@ what include_fiat means either, so it is sent as given.`,
 	return cmdutil.WithView(a, cmdutil.Apart, balanceView, cmd)
 }
 
-func balanceView(m money.Registry) render.View[balanceRow] {
-	type row = balanceRow
-	return render.View[row]{Columns: append(resellerColumns(row.named), []render.Column[row]{
-		{Name: "balance", About: "balance in one currency", Amount: true, Cell: func(r row) render.Cell {
-			if r.amount == nil {
-				return render.Own("")
-			}
-			return views.AmountCell(m, *r.amount)
-		}},
-		{Name: "answer", About: "what the service sent, in JSON, if it has another shape",
-			Extra: true, Cell: func(r row) render.Cell { return render.JSONText(r.record) }},
-	}...)}
+func balanceView(m money.Registry) render.View[amountRow] {
+	v := amountView(m, "balance", "balance in one currency")
+	v.Columns = append(v.Columns, render.Column[amountRow]{Name: "answer", About: "what the service sent, in JSON, if it has another shape",
+		Extra: true, Cell: func(r amountRow) render.Cell { return render.JSONText(r.record) }})
+	return v
 }

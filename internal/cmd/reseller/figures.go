@@ -35,11 +35,14 @@ type answer[R any] struct {
 	line any // the JSON of one of all resellers; nil: raw, which has the id
 	rows []R
 	odd  bool // the rows do not show it
+
+	id  string
+	err error
 }
 
 func (f figures[R]) run(s *cmdutil.Session, args []string) error {
 	view := f.view(s.Money)
-	view.ID = func(R) string { return "" } // documents have the ids and the JSON
+	view.ID = func(R) string { return "" } // the answers have the ids and the JSON
 	view.JSON = render.Received[json.RawMessage](func(R) []byte { return nil })
 	one := len(args) == 1
 	if one && s.Render.Format == render.Table && len(s.Columns) == 0 {
@@ -61,43 +64,48 @@ func (f figures[R]) run(s *cmdutil.Session, args []string) error {
 	if err != nil {
 		return err
 	}
-	answers, errs := make([]answer[R], len(resellers)), make([]error, len(resellers))
+	answers := make([]answer[R], len(resellers))
 	err = inParallel(s.Ctx, len(resellers), sideBySide, func(i int) {
-		answers[i], errs[i] = f.read(s.Ctx, client, resellers[i])
+		a, err := f.read(s.Ctx, client, resellers[i])
+		a.id, a.err = resellers[i].id, err
+		answers[i] = a
 	})
-	if err != nil && (!one || errs[0] == nil) { // the error of a single call says more
+	if err != nil && (!one || answers[0].err == nil) { // the error of a single call says more
 		return err
 	}
-	return f.print(out, one, resellers, answers, errs)
+	return f.print(out, one, answers)
 }
 
-// print prints the answers of the resellers that could be read.
-func (f figures[R]) print(out cmdutil.Output[R], one bool, resellers []namedReseller, answers []answer[R], errs []error) error {
+// print prints the answers about the resellers that could be read.
+func (f figures[R]) print(out cmdutil.Output[R], one bool, all []answer[R]) error {
 	s := out.Session
 	var rows []R
-	var docs []document
+	var good []answer[R]
 	var failed []string
 	var first error
 	odd := false
-	for i, r := range resellers {
-		if errs[i] != nil {
-			first = cmp.Or(first, errs[i])
-			failed = append(failed, r.id)
+	for _, a := range all {
+		if a.err != nil {
+			first, failed = cmp.Or(first, a.err), append(failed, a.id)
 			continue
 		}
-		doc := document{r.id, answers[i].raw}
-		if !one && answers[i].line != nil {
-			doc.text = render.Encode(answers[i].line)
-		}
-		rows, docs, odd = append(rows, answers[i].rows...), append(docs, doc), odd || answers[i].odd
+		good, rows, odd = append(good, a), append(rows, a.rows...), odd || a.odd
 	}
-	if first != nil && len(docs) == 0 {
+	if first != nil && len(good) == 0 {
 		return first
 	}
 	if odd && out.Tabular() && s.Render.Format == render.Table { // CSV has a column for what the service sent
 		noteAsJSON(s)
 	}
-	documents := cmdutil.Output[document]{Session: s, View: documentView()}
+	answers := cmdutil.Output[answer[R]]{Session: s, View: render.View[answer[R]]{
+		ID: func(a answer[R]) string { return a.id },
+		JSON: render.Received[json.RawMessage](func(a answer[R]) []byte {
+			if one || a.line == nil {
+				return a.raw
+			}
+			return render.Encode(a.line)
+		}),
+	}}
 	var err error
 	switch {
 	case out.Tabular():
@@ -105,12 +113,12 @@ func (f figures[R]) print(out cmdutil.Output[R], one bool, resellers []namedRese
 			err = f.more(rows)
 		}
 	case one:
-		err = documents.One(docs[0])
+		err = answers.One(good[0])
 	default:
-		err = documents.Slice(docs)
+		err = answers.Slice(good)
 	}
 	if err == nil && first != nil {
-		err = unreadError(failed, len(resellers), first)
+		err = unreadError(failed, len(all), first)
 	}
 	return err
 }
@@ -147,19 +155,6 @@ func noteAsJSON(s *cmdutil.Session) {
 	s.Render.Format, s.Render.NoHeaders, s.Render.Columns, s.Render.Sort = render.JSON, false, nil, ""
 }
 
-// document is the JSON of one reseller.
-type document struct {
-	id   string
-	text json.RawMessage
-}
-
-func documentView() render.View[document] {
-	return render.View[document]{
-		ID:   func(d document) string { return d.id },
-		JSON: render.Received[json.RawMessage](func(d document) []byte { return d.text }),
-	}
-}
-
 // The JSON of one of all resellers.
 type (
 	labelledRebatesLine struct {
@@ -179,10 +174,28 @@ type (
 	}
 )
 
-// rebateRow is what a reseller has earned in one currency.
-type rebateRow struct {
+// amountRow is what a reseller has in one currency or, if the record has another shape, the whole of it.
+type amountRow struct {
 	namedReseller
-	amount api.Amount
+	amount *api.Amount
+	record json.RawMessage
+}
+
+func amountRows(r namedReseller, amounts []api.Amount) (rows []amountRow) {
+	for _, amount := range amounts {
+		rows = append(rows, amountRow{namedReseller: r, amount: &amount})
+	}
+	return rows
+}
+
+func amountView(m money.Registry, name, about string) render.View[amountRow] {
+	return render.View[amountRow]{Columns: append(resellerColumns(amountRow.named),
+		render.Column[amountRow]{Name: name, About: about, Amount: true, Cell: func(r amountRow) render.Cell {
+			if r.amount == nil {
+				return render.Own("")
+			}
+			return views.AmountCell(m, *r.amount)
+		}})}
 }
 
 func rebateCommand(a *cmdutil.App) *cobra.Command {
@@ -206,8 +219,8 @@ till reseller report, which also takes a period.`,
 			if err != nil {
 				return err
 			}
-			return figures[rebateRow]{view: rebateView,
-				read: func(ctx context.Context, client *api.Client, r namedReseller) (answer[rebateRow], error) {
+			return figures[amountRow]{view: rebateView,
+				read: func(ctx context.Context, client *api.Client, r namedReseller) (answer[amountRow], error) {
 					return readRebates(ctx, client, r, code)
 				}}.run(s, args)
 		}),
@@ -223,18 +236,15 @@ till reseller report, which also takes a period.`,
 }
 
 // readRebates reads what a reseller has earned, in all currencies or in one.
-func readRebates(ctx context.Context, client *api.Client, r namedReseller, code string) (a answer[rebateRow], err error) {
+func readRebates(ctx context.Context, client *api.Client, r namedReseller, code string) (a answer[amountRow], err error) {
 	if code == "" {
 		list, err := client.Resellers.Rebate(ctx, r.id)
-		for _, amount := range list.Amounts {
-			a.rows = append(a.rows, rebateRow{r, amount})
-		}
-		a.raw, a.line = list.RawJSON(), labelledRebatesLine{r.id, r.label, list}
-		return a, err
+		return answer[amountRow]{raw: list.RawJSON(), line: labelledRebatesLine{r.id, r.label, list},
+			rows: amountRows(r, list.Amounts)}, err
 	}
 	byCode, err := client.Resellers.RebateIn(ctx, r.id, code)
 	for _, rebate := range byCode.Rebates {
-		a.rows = append(a.rows, rebateRow{r, rebate.Amount})
+		a.rows = append(a.rows, amountRows(r, []api.Amount{rebate.Amount})...)
 	}
 	a.raw, a.line = byCode.RawJSON(), labelledRebateLine{r.id, r.label, byCode}
 	return a, err
@@ -261,10 +271,6 @@ func currencyCode(s *cmdutil.Session, text string) (string, error) {
 	return c.Code, nil
 }
 
-func rebateView(m money.Registry) render.View[rebateRow] {
-	type row = rebateRow
-	return render.View[row]{Columns: append(resellerColumns(row.named), render.Column[row]{
-		Name: "rebate", About: "what the reseller has earned in one currency",
-		Amount: true, Cell: func(r row) render.Cell { return views.AmountCell(m, r.amount) },
-	})}
+func rebateView(m money.Registry) render.View[amountRow] {
+	return amountView(m, "rebate", "what the reseller has earned in one currency")
 }

@@ -110,18 +110,27 @@ func invoicesIn(answer json.RawMessage) (invoices []api.Invoice, ok bool) {
 func (l *invoiceList) pages(page []api.Invoice) iter.Seq2[api.Invoice, error] {
 	return func(yield func(api.Invoice, error) bool) {
 		seen := map[string]bool{}
-		for number := 1; ; number++ { // page 1 may be the first again
-			fresh := unseen(page, seen)
-			for _, i := range fresh {
-				if !yield(i, nil) {
+		for number := 1; ; number++ {
+			fresh := number == 2 // page 1 may be the first again
+			for _, i := range page {
+				if seen[i.ID] {
+					continue
+				}
+				if seen[i.ID], fresh = true, true; !yield(i, nil) {
 					return
 				}
 			}
-			if len(fresh) == 0 && number != 2 {
+			if !fresh {
 				return
 			}
-			var err error
-			if page, err = l.numbered(number); err != nil {
+			answer, err := l.client.Resellers.Invoices(l.Ctx, l.reseller, l.sent, number, l.size)
+			if err == nil {
+				var ok bool
+				if page, ok = invoicesIn(answer); !ok {
+					err = fmt.Errorf("page %d of the service's list has another shape than that of invoices", number)
+				}
+			}
+			if err != nil {
 				if !endsList(err) {
 					yield(api.Invoice{}, err)
 				}
@@ -131,29 +140,6 @@ func (l *invoiceList) pages(page []api.Invoice) iter.Seq2[api.Invoice, error] {
 	}
 }
 
-// unseen returns the invoices whose ids are not in seen, each once, and adds them to it.
-func unseen(page []api.Invoice, seen map[string]bool) (fresh []api.Invoice) {
-	for _, i := range page {
-		if !seen[i.ID] {
-			seen[i.ID], fresh = true, append(fresh, i)
-		}
-	}
-	return fresh
-}
-
-// numbered returns the invoices of a page.
-func (l *invoiceList) numbered(number int) ([]api.Invoice, error) {
-	answer, err := l.client.Resellers.Invoices(l.Ctx, l.reseller, l.sent, number, l.size)
-	if err != nil {
-		return nil, err
-	}
-	invoices, ok := invoicesIn(answer)
-	if !ok {
-		return nil, fmt.Errorf("page %d of the service's list has another shape than that of invoices", number)
-	}
-	return invoices, nil
-}
-
 // endsList reports whether the service refuses a page because there is none of this number.
 func endsList(err error) bool {
 	refused, ok := errors.AsType[*api.Error](err)
@@ -161,43 +147,35 @@ func endsList(err error) bool {
 		http.StatusRequestedRangeNotSatisfiable, http.StatusUnprocessableEntity}, refused.Status)
 }
 
-// noteStatuses names the statuses there are, if none of them was asked for.
-func (l *invoiceList) noteStatuses(seen []string) {
-	if len(l.statuses) > 0 && len(seen) > 0 && !slices.ContainsFunc(seen, l.wants) {
-		l.Note("no invoice has the status %s; there are %s", strings.Join(l.statuses, ", "), strings.Join(seen, ", "))
-	}
-}
-
-func (l *invoiceList) wants(status string) bool {
-	return slices.ContainsFunc(l.statuses, func(asked string) bool {
-		return strings.EqualFold(strings.TrimSpace(status), strings.TrimSpace(asked))
-	})
-}
-
-// chosen leaves out what the flags do not ask for.
+// chosen leaves out what the flags do not ask for. If none of the statuses asked for occurs, it names those that
+// do.
 func (l *invoiceList) chosen(all iter.Seq2[api.Invoice, error]) iter.Seq2[api.Invoice, error] {
+	wanted := func(status string) bool {
+		return slices.ContainsFunc(l.statuses, func(asked string) bool {
+			return strings.EqualFold(strings.TrimSpace(status), strings.TrimSpace(asked))
+		})
+	}
 	return func(yield func(api.Invoice, error) bool) {
-		var statuses []string
-		defer func() { l.noteStatuses(statuses) }()
-		for i, err := range all {
-			if err == nil && !slices.Contains(statuses, i.Status) {
-				statuses = append(statuses, i.Status)
+		var seen []string
+		defer func() {
+			if len(l.statuses) > 0 && len(seen) > 0 && !slices.ContainsFunc(seen, wanted) {
+				l.Note("no invoice has the status %s; there are %s", strings.Join(l.statuses, ", "), strings.Join(seen, ", "))
 			}
-			if (err != nil || l.asksFor(i)) && !yield(i, err) {
+		}()
+		for i, err := range all {
+			if err == nil && !slices.Contains(seen, i.Status) {
+				seen = append(seen, i.Status)
+			}
+			asked := (len(l.statuses) == 0 || wanted(i.Status)) && (l.from+l.to == "" || l.within(i.CreatedDate))
+			if (err != nil || asked) && !yield(i, err) {
 				return
 			}
 		}
 	}
 }
 
-// asksFor reports whether the flags ask for an invoice. One whose time cannot be read is in no period.
-func (l *invoiceList) asksFor(i api.Invoice) bool {
-	if len(l.statuses) > 0 && !l.wants(i.Status) {
-		return false
-	}
-	if l.from+l.to == "" {
-		return true
-	}
-	at, _, ok := report.ParseWritten(i.CreatedDate)
+// within reports whether a time is in the period. One that cannot be read is in none.
+func (l *invoiceList) within(created string) bool {
+	at, _, ok := report.ParseWritten(created)
 	return ok && l.span.Contains(at)
 }

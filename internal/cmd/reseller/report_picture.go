@@ -64,16 +64,10 @@ func (p *reporting) noteText() string {
 
 // group returns the rows of one currency, the largest first. Rows over time stay in their order.
 func (p *reporting) group(total report.Row) render.PictureGroup {
-	g := render.PictureGroup{Total: render.PictureRow{Label: unitText(total),
-		Number: numberText(total.Rebates, total.Decimals), Change: changeText(total, true), Sign: changeSign(total)}}
-	g.Times = func(most int) []render.PictureTime { return p.times(total, most) }
+	g := render.PictureGroup{Total: pictureRow(unitText(total), total),
+		Times: func(most int) []render.PictureTime { return p.times(total, most) }}
+	g.Total.Change, g.Total.Share = changeText(total, true), ""
 	rows := p.pictured(total)
-	shareOf := func(part *big.Int) string {
-		if len(rows) == 1 || rows[0].Mixed {
-			return ""
-		}
-		return shareText(part, total.Rebates)
-	}
 	most := pictureRows
 	switch {
 	case p.Cmd.Flags().Changed("top") || p.timedRows():
@@ -81,28 +75,35 @@ func (p *reporting) group(total report.Row) render.PictureGroup {
 	case len(rows) == most+1: // the others are more than one
 		most++
 	}
-	if most == 0 {
+	if most == 0 || most > len(rows) {
 		most = len(rows)
 	}
 	labels := p.labels()
-	for _, r := range rows[:min(most, len(rows))] {
-		row := render.PictureRow{Label: r.Label, Apart: labels.Apart(r.ID, r.Label), Value: r.Rebates,
-			Number: numberText(r.Rebates, r.Decimals), Change: changeText(r, false), Sign: changeSign(r), Share: shareOf(r.Rebates), Hollow: p.span.Running(p.now)}
+	for _, r := range rows[:most] {
+		row := pictureRow(r.Label, r)
+		row.Apart, row.Value, row.Hollow = labels.Apart(r.ID, r.Label), r.Rebates, p.span.Running(p.now)
 		if p.timedRows() {
 			row.Label, row.Apart, row.Hollow = strings.TrimSpace(r.Period+" "+r.Partial), "", r.Partial != ""
 		}
 		g.Rows = append(g.Rows, row)
 	}
-	if len(rows) > most {
-		others := sumOf(rows[most:])
-		g.Rows = append(g.Rows, render.PictureRow{Label: cmdutil.CountOf(len(rows)-most, "other"),
-			Share: shareOf(others.Rebates), Number: numberText(others.Rebates, total.Decimals),
-			Change: changeText(others, false), Sign: changeSign(others)})
+	if others := rows[most:]; len(others) > 0 {
+		g.Rows = append(g.Rows, pictureRow(cmdutil.CountOf(len(others), "other"), sumOf(others)))
 	}
 	if len(rows) == 1 { // it is the total
-		g.Total.Number, g.Total.Change, g.Total.Sign = "", "", 0
+		g.Total, g.Rows[0].Share = render.PictureRow{Label: g.Total.Label}, ""
 	}
 	return g
+}
+
+// pictureRow returns the texts of a row.
+func pictureRow(label string, r report.Row) render.PictureRow {
+	row := render.PictureRow{Label: label, Number: numberText(r.Rebates, r.Decimals), Change: changeText(r, false),
+		Sign: changeSign(r)}
+	if !r.Mixed {
+		row.Share = shareText(r.Rebates, r.Whole)
+	}
+	return row
 }
 
 // times returns what was earned in one currency over time, in at most so many periods.
@@ -118,7 +119,7 @@ func (p *reporting) times(total report.Row, most int) (times []render.PictureTim
 
 // sumOf adds up the rebates of rows of one currency, now and before.
 func sumOf(rows []report.Row) report.Row {
-	sum := report.Row{Rebates: new(big.Int)}
+	sum := report.Row{Rebates: new(big.Int), Decimals: rows[0].Decimals, Whole: rows[0].Whole, Mixed: rows[0].Mixed}
 	for _, r := range rows {
 		sum.Rebates.Add(sum.Rebates, r.Rebates)
 		if r.PreviousRebates != nil {
