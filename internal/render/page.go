@@ -7,7 +7,6 @@ import (
 	"encoding/base64"
 	"fmt"
 	"html/template"
-	"math/big"
 	"regexp"
 	"slices"
 	"strings"
@@ -187,11 +186,6 @@ func grouped(text, before, after string) string {
 	})
 }
 
-// tip returns the text of a tooltip. It cannot have a style, so groups of digits have narrow spaces between them.
-func (t PictureTime) tip() string {
-	return Safe(t.Label) + ": " + grouped(Safe(t.Number), "\u202f", "")
-}
-
 // dates returns HTML of text in which no date is broken into lines.
 func dates(text string) template.HTML {
 	return template.HTML(dateOrMonth().ReplaceAllString(template.HTMLEscapeString(Safe(text)), `<span>$0</span>`))
@@ -250,12 +244,12 @@ type pageBar struct {
 	Up      string // the class of the change
 }
 
-// fine is the largest length of a bar on a page.
-const fine = 10_000
-
-// visible is the least length of a bar on a page. A browser draws nothing where a bar is much smaller than a
-// pixel.
-const visible = fine / 100
+// fine is the largest length of a bar on a page, and visible the least. A browser draws nothing where a bar is
+// much smaller than a pixel.
+const (
+	fine    = 10_000
+	visible = fine / 100
+)
 
 func pageBars(s Section) []pageBar {
 	most := s.Group.most()
@@ -271,73 +265,30 @@ func pageBars(s Section) []pageBar {
 	return bars
 }
 
-// barClass returns how a bar looks: less below zero, and hollow if its period is not whole. What is added up
-// has none.
-func barClass(value *big.Int, hollow bool) string {
-	switch {
-	case value == nil:
-		return "rest"
-	case value.Sign() < 0 && hollow:
-		return "less hollow"
-	case value.Sign() < 0:
-		return "less"
-	case hollow:
-		return "hollow"
-	}
-	return ""
-}
-
 // line is what was earned over time, in its own units: the browser stretches it to the available space.
 type line struct {
 	Most, Least, Description string // Least is empty if no amount is below zero
 	Width, Height, Zero      int
-	Columns                  []lineColumn
+	Columns                  template.HTML
 	First, Last              string
 }
 
-type lineColumn struct {
-	X, Y, Thick, Tall int
-	Class, Title      string
-}
-
-// pageTimes is how many periods a page shows.
-const pageTimes = 60
+// timesShown is how many periods a page and a file show.
+const timesShown = 60
 
 func pageLine(g *PictureGroup) *line {
-	const slot, thick = 20, 15
+	const slot = 20
 	if g.Times == nil {
 		return nil
 	}
-	times := g.Times(pageTimes)
+	times := g.Times(timesShown)
 	s := scaleOf(times)
 	if len(times) < 2 || s.whole.Sign() == 0 {
 		return nil
 	}
-	l := &line{Description: g.describe(), Width: slot * len(times), Height: fine, Zero: fine,
+	l := &line{Most: s.mostText, Least: s.leastText, Description: g.describe(), Width: slot * len(times), Height: fine,
 		First: times[0].Label, Last: times[len(times)-1].Label}
-	if s.least.Sign() > 0 {
-		l.Zero -= max(length(s.least, s.whole, fine), visible)
-	}
-	for i, t := range times {
-		c := lineColumn{X: i*slot + (slot-thick)/2, Y: l.Zero, Thick: thick, Title: t.tip()}
-		if c.Tall = length(t.Value, s.whole, fine); c.Tall > 0 {
-			c.Tall = max(c.Tall, visible)
-		}
-		switch {
-		case t.Value.Sign() > 0:
-			c.Tall = min(c.Tall, l.Zero)
-			c.Y -= c.Tall
-		case t.Value.Sign() < 0:
-			c.Tall = min(c.Tall, fine-l.Zero)
-		}
-		c.Class = barClass(t.Value, t.Hollow)
-		if t.Value.Cmp(s.most) == 0 {
-			l.Most = t.Number
-		}
-		if t.Value.Sign() < 0 && t.Value.CmpAbs(s.least) == 0 {
-			l.Least = t.Number
-		}
-		l.Columns = append(l.Columns, c)
-	}
+	columns, zero := s.rects(times, 0, 0, l.Width, fine, visible)
+	l.Columns, l.Zero = template.HTML(columns), zero
 	return l
 }

@@ -2,9 +2,11 @@ package render
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"math/big"
+	"slices"
 	"strings"
 )
 
@@ -47,23 +49,86 @@ type PictureTime struct {
 // name returns the whole label.
 func (r PictureRow) name() string { return strings.TrimSpace(r.Label + " " + r.Apart) }
 
-// largest returns the largest of some amounts, without regard to signs.
-func largest[T any](all []T, value func(T) *big.Int) *big.Int {
+// most returns the largest amount of a row, without regard to signs. A single row compares nothing, so it has
+// no bar.
+func (g PictureGroup) most() *big.Int {
 	most := new(big.Int)
-	for _, one := range all {
-		if v := value(one); v != nil && v.CmpAbs(most) > 0 {
-			most.Abs(v)
+	for _, r := range g.Rows {
+		if len(g.Rows) > 1 && r.Value != nil && r.Value.CmpAbs(most) > 0 {
+			most.Abs(r.Value)
 		}
 	}
 	return most
 }
 
-// most returns the largest amount of a row. A single row compares nothing, so it has no bar.
-func (g PictureGroup) most() *big.Int {
-	if len(g.Rows) == 1 {
-		return new(big.Int)
+// scale is the scale of what was earned over time: the largest amounts above and below zero, their texts, and
+// both together.
+type scale struct {
+	most, least, whole  *big.Int
+	mostText, leastText string
+}
+
+func scaleOf(times []PictureTime) scale {
+	s := scale{most: new(big.Int), least: new(big.Int)}
+	for _, t := range times {
+		if t.Value.Cmp(s.most) >= 0 {
+			s.most, s.mostText = t.Value, t.Number
+		}
+		if below := new(big.Int).Neg(t.Value); below.Cmp(s.least) > 0 {
+			s.least, s.leastText = below, t.Number
+		}
 	}
-	return largest(g.Rows, func(r PictureRow) *big.Int { return r.Value })
+	s.whole = new(big.Int).Add(s.most, s.least)
+	return s
+}
+
+// rects draws periods as columns on a line for zero, for a page or a file, in a field of so many units. A column
+// is at least thin. zero is the place of the line.
+func (s scale) rects(times []PictureTime, left, top, wide, tall, thin int) (svg string, zero int) {
+	long := func(value *big.Int) int {
+		if n := length(value, s.whole, tall); n > 0 {
+			return max(n, thin)
+		}
+		return 0
+	}
+	above := tall - long(s.least)
+	var b strings.Builder
+	for i, t := range times {
+		x, next := left+wide*i/len(times), left+wide*(i+1)/len(times)
+		y, n := top+above, long(t.Value)
+		if t.Value.Sign() < 0 {
+			n = min(n, tall-above)
+		} else {
+			n = min(n, above)
+			y -= n
+		}
+		if n > 0 {
+			fmt.Fprintf(&b, `<rect class="%s" x="%d" y="%d" width="%d" height="%d"><title>%s</title></rect>`+"\n",
+				cmp.Or(barClass(t.Value, t.Hollow), "bar"), x, y, max((next-x)*4/5, 1), n, escapeXML(t.tip()))
+		}
+	}
+	return b.String(), top + above
+}
+
+// barClass returns how a bar looks: less below zero, and hollow if its period is not whole. What is added up
+// has none.
+func barClass(value *big.Int, hollow bool) string {
+	switch {
+	case value == nil:
+		return "rest"
+	case value.Sign() < 0 && hollow:
+		return "less hollow"
+	case value.Sign() < 0:
+		return "less"
+	case hollow:
+		return "hollow"
+	}
+	return ""
+}
+
+// tip returns the text of a tooltip. It cannot have a style, so groups of digits have narrow spaces between them.
+func (t PictureTime) tip() string {
+	return Safe(t.Label) + ": " + grouped(Safe(t.Number), "\u202f", "")
 }
 
 // length returns the length of a bar, if that of the largest value is full. A value that is not zero is visible.
@@ -104,56 +169,53 @@ const (
 
 // columns are the widths of a picture's columns on a terminal. Without bar, there is no room for bars.
 type columns struct {
+	painter
+	limit                             int // of the terminal
 	label, number, change, share, bar int
 	below                             bool // the figures are below the labels
 }
 
 // fit chooses the widths. Labels are cut before bars get short, unless two would be alike.
-func (p Picture) fit(limit int) (c columns) {
+func (p Picture) fit(limit int) columns {
+	c, whole := columns{limit: limit}, 0
 	for _, g := range p.Groups {
 		for i, r := range append([]PictureRow{g.Total}, g.Rows...) {
-			label := width(Safe(r.name()))
-			if i > 0 {
-				label += len(pictureInset)
-			}
-			c.label, c.number = max(c.label, label), max(c.number, width(r.number()))
+			whole = max(whole, width(Safe(r.name()))+min(i, 1)*len(pictureInset))
+			c.number = max(c.number, width(r.number()))
 			c.change, c.share = max(c.change, width(r.Change)), max(c.share, width(r.Share))
 		}
 	}
-	behind := c.behind()
-	whole := c.label
-	c.label = min(whole, widestLabel, max(limit-behind-len(pictureGap)-2*shortestBar, narrowLabel))
+	c.label = min(whole, widestLabel, max(c.room()-len(pictureGap)-2*shortestBar, narrowLabel))
 	for c.label < whole && p.alike(c.label-len(pictureInset)) {
 		c.label++
 	}
-	if c.below = c.label+behind > limit; c.below {
+	if c.below = c.room() < 0; c.below {
 		c.label = len(pictureInset)
 		for _, column := range []*int{&c.share, &c.change} { // rather than a number
-			if c.label+c.behind() > limit {
+			if c.room() < 0 {
 				*column = 0
 			}
 		}
-		behind = c.behind()
 	}
 	between := 1 // a bar and its share
 	if c.share == 0 {
 		between = len(pictureGap)
 	}
-	if c.bar = min(limit-c.label-behind-between, widestBar); c.bar < shortestBar {
+	if c.bar = min(c.room()-between, widestBar); c.bar < shortestBar {
 		c.bar = 0
 	}
 	return c
 }
 
-// behind is the width of what is behind the labels, without bars.
-func (c columns) behind() int {
-	n := len(pictureGap) + c.number
+// room returns how many columns are left behind the labels and figures.
+func (c columns) room() int {
+	room := c.limit - c.label - len(pictureGap) - c.number
 	for _, wide := range []int{c.change, c.share} {
 		if wide > 0 {
-			n += len(pictureGap) + wide
+			room -= len(pictureGap) + wide
 		}
 	}
-	return n
+	return room
 }
 
 // alike reports whether two different labels are the same in so many columns.
@@ -178,46 +240,50 @@ func (p Picture) Text(w io.Writer, o Options) error {
 	if limit <= 0 {
 		limit = noTerminal
 	}
-	paint, c := o.painter(), p.fit(limit)
-	title := Wrap(Safe(p.Title), limit)
-	for i, line := range title {
-		title[i] = paint.mark(Bold, line)
+	c := p.fit(limit)
+	c.painter = o.painter()
+	lines := Wrap(Safe(p.Title), limit)
+	alone := len(lines) == 1 && width(Safe(p.Title+pictureGap+p.Note)) <= limit
+	for i, line := range lines {
+		lines[i] = c.mark(Bold, line)
 	}
-	switch note := Safe(p.Note); {
-	case note == "":
-	case len(title) == 1 && width(Safe(p.Title))+len(pictureGap)+width(note) <= limit:
-		title[0] += pictureGap + note
-	default:
-		title = append(title, Wrap(note, limit)...)
+	if alone {
+		lines[0] = strings.TrimRight(lines[0]+pictureGap+Safe(p.Note), " ")
+	} else if p.Note != "" {
+		lines = append(lines, Wrap(Safe(p.Note), limit)...)
 	}
-	lines := title
+	scale := ""
 	for i, g := range p.Groups {
 		if i == 0 || len(g.Rows) > 0 {
 			lines = append(lines, "")
 		}
-		lines = append(lines, c.line(paint, g.Total, true, c.spark(paint, g, limit), limit)...)
+		times := c.times(g)
+		if scale == "" {
+			scale = scaleText(times)
+		}
+		lines = append(lines, c.line(g.Total, true, c.spark(times))...)
 		most := g.most()
 		for _, r := range g.Rows {
-			lines = append(lines, c.line(paint, r, false, c.flat(paint, r, most), limit)...)
+			lines = append(lines, c.line(r, false, c.flat(r, most))...)
 		}
 	}
 	remarks := p.Remarks
-	if text := p.scale(c, limit); text != "" {
-		remarks = append([]string{text}, remarks...)
+	if scale != "" {
+		remarks = append([]string{scale}, remarks...)
 	}
 	for i, text := range remarks {
 		if i == 0 {
 			lines = append(lines, "")
 		}
 		for _, line := range Wrap(Safe(text), limit) {
-			lines = append(lines, paint.mark(Dim, line))
+			lines = append(lines, c.mark(Dim, line))
 		}
 	}
 	return printLines(w, lines)
 }
 
 // line returns the line of a row, or its two lines.
-func (c columns) line(p painter, r PictureRow, head bool, end string, limit int) (lines []string) {
+func (c columns) line(r PictureRow, head bool, end string) (lines []string) {
 	inset, as := pictureInset, Plain
 	switch {
 	case head:
@@ -225,89 +291,80 @@ func (c columns) line(p painter, r PictureRow, head bool, end string, limit int)
 	case r.Value == nil:
 		as = Dim
 	}
-	var line string
-	if c.below {
-		for _, part := range Wrap(Safe(r.name()), limit-len(inset)) {
-			lines = append(lines, inset+p.mark(as, part))
-		}
-		line = spaces(c.label)
+	name := ""
+	if !c.below {
+		name = labelled(r.Label, r.Apart, c.label-len(inset))
 	} else {
-		name := labelled(r.Label, r.Apart, c.label-len(inset))
-		line = inset + p.mark(as, name) + spaces(c.label-len(inset)-width(name))
+		for _, part := range Wrap(Safe(r.name()), c.limit-len(inset)) {
+			lines = append(lines, inset+c.mark(as, part))
+		}
 	}
-	line += pictureGap + spaces(c.number-width(r.number())) + p.mark(as, r.number())
+	line := inset + c.mark(as, name) + spaces(c.label-len(inset)-width(name)) +
+		pictureGap + spaces(c.number-width(r.number())) + c.mark(as, r.number())
 	if c.change > 0 {
-		line += pictureGap + p.mark(signStyle(r.Sign), r.Change) + spaces(c.change-width(r.Change))
+		line += pictureGap + c.mark(signStyle(r.Sign), r.Change) + spaces(c.change-width(r.Change))
 	}
-	if end != "" {
-		line += pictureGap + end
-	}
-	return append(lines, strings.TrimRight(line, " "))
+	return append(lines, strings.TrimRight(line+pictureGap+end, " "))
 }
 
-// flat returns the bar and the share of a row. Half of a character is the least that a bar has.
-func (c columns) flat(p painter, r PictureRow, most *big.Int) string {
-	full, half, as := "━", "╸", Blue
+// flat returns the bar and the share of a row. Half of a character is the least that a bar has. Without colour,
+// a loss must not look like a gain.
+func (c columns) flat(r PictureRow, most *big.Int) string {
+	shape, as := []string{"━╸", "─╴", "╍╺", "╌╶"}, Blue
+	if r.Value != nil && r.Value.Sign() < 0 {
+		shape, as = shape[2:], Red
+	}
 	if r.Hollow {
-		full, half = "─", "╴"
+		shape = shape[1:]
 	}
-	bar := ""
-	if c.bar > 0 && r.Value != nil {
-		if r.Value.Sign() < 0 { // without colour, it must not look like a gain
-			if full, half, as = "╍", "╺", Red; r.Hollow {
-				full, half = "╌", "╶"
-			}
-		}
-		halves := length(r.Value, most, 2*c.bar)
-		bar = strings.Repeat(full, halves/2) + strings.Repeat(half, halves%2)
+	full, half := shape[0][:len("━")], shape[0][len("━"):]
+	halves := length(r.Value, most, 2*c.bar)
+	if c.bar == 0 {
+		halves = 0
 	}
+	bar := c.mark(as, strings.Repeat(full, halves/2)+strings.Repeat(half, halves%2))
 	if c.share == 0 {
-		return p.mark(as, bar)
+		return bar
 	}
-	return strings.TrimSpace(p.mark(as, bar) + " " + Safe(r.Share))
+	return strings.TrimSpace(bar + " " + Safe(r.Share))
 }
 
 // times returns the periods of a group that there is room for, if there is anything in them.
-func (c columns) times(g PictureGroup, limit int) (times []PictureTime, most *big.Int) {
+func (c columns) times(g PictureGroup) []PictureTime {
 	c.share = 0
-	room := limit - c.label - c.behind() - len(pictureGap)
+	room := c.room() - len(pictureGap)
 	if g.Times == nil || room < shortestBar {
-		return nil, nil
+		return nil
 	}
-	times = g.Times(min(room, widestBar))
-	most = largest(times, func(t PictureTime) *big.Int { return t.Value })
-	if len(times) < 2 || most.Sign() == 0 {
-		return nil, nil
+	times := g.Times(min(room, widestBar))
+	if len(times) < 2 || scaleOf(times).whole.Sign() == 0 {
+		return nil
 	}
-	return times, most
+	return times
 }
 
-// scale says which periods the characters of spark are.
-func (p Picture) scale(c columns, limit int) string {
-	for _, g := range p.Groups {
-		if times, _ := c.times(g, limit); times != nil {
-			n := len(times)
-			text := fmt.Sprintf("Over time: %d %ss, from %s to %s", n, times[0].Unit, times[0].Label, times[n-1].Label)
-			switch first, last := times[0].Hollow, times[n-1].Hollow; {
-			case first && last:
-				text += "; the first and the last are not whole"
-			case first:
-				text += "; the first is not whole"
-			case last:
-				text += "; the last is not whole"
-			}
-			return text + "."
-		}
+// scaleText says which periods the characters of spark are.
+func scaleText(times []PictureTime) string {
+	n := len(times)
+	if n == 0 {
+		return ""
 	}
-	return ""
+	text := fmt.Sprintf("Over time: %d %ss, from %s to %s", n, times[0].Unit, times[0].Label, times[n-1].Label)
+	switch first, last := times[0].Hollow, times[n-1].Hollow; {
+	case first && last:
+		text += "; the first and the last are not whole"
+	case first:
+		text += "; the first is not whole"
+	case last:
+		text += "; the last is not whole"
+	}
+	return text + "."
 }
 
 // spark returns what was earned over time, a character for each period.
-func (c columns) spark(p painter, g PictureGroup, limit int) string {
-	times, most := c.times(g, limit)
-	if times == nil {
-		return ""
-	}
+func (c columns) spark(times []PictureTime) string {
+	s := scaleOf(times)
+	most := slices.MaxFunc([]*big.Int{s.most, s.least}, (*big.Int).Cmp)
 	var line strings.Builder
 	for _, t := range times {
 		shape := []rune("▁▂▃▄▅▆▇█")[length(t.Value, most, 7)]
@@ -316,7 +373,7 @@ func (c columns) spark(p painter, g PictureGroup, limit int) string {
 		}
 		line.WriteRune(shape)
 	}
-	return p.mark(Blue, line.String())
+	return c.mark(Blue, line.String())
 }
 
 // Heading writes lines above a table, with a free line below them.

@@ -159,8 +159,8 @@ func TestSmallBarsStayVisible(t *testing.T) {
 	html := onPage(t, PictureGroup{Times: times(0, 90_000_000, 1, -1),
 		Rows: []PictureRow{earner("far ahead", 90_000_000), earner("small", 70), earner("below", -1), earner("none", 0)}})
 	for _, want := range []string{`<rect width="100.00%"`, `<rect width="1.00%"`, `<tr class="less"><th scope="row"><bdi>below</bdi>`,
-		`<td class="n">−1</td>`, `y="9800" width="15" height="100"><title>3 May`,
-		`<rect class="less hollow" x="62" y="9900" width="15" height="100"><title>4 May: -1 EUR`, `<div class="most">90<span>000</span><span>000</span> EUR`,
+		`<td class="n">−1</td>`, `y="9800" width="16" height="100"><title>3 May`,
+		`<rect class="less hollow" x="60" y="9900" width="16" height="100"><title>4 May: -1 EUR`, `<div class="most">90<span>000</span><span>000</span> EUR`,
 		`<div class="least">−1 EUR</div>`, `<span>1 May</span><span>4 May</span>`} {
 		if !strings.Contains(html, want) {
 			t.Errorf("there is no %s in %s", want, html)

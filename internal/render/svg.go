@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/xml"
 	"fmt"
-	"math/big"
 	"strings"
 )
 
@@ -21,7 +20,6 @@ const (
 	svgShare  = 56  // room for the share behind the longest bar
 	svgTall   = 40  // of what was earned over time
 	svgLetter = 10  // the width of a column of text, at most
-	svgTimes  = 60  // periods
 )
 
 const svgStyle = `text{font:15px system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans","DejaVu Sans",sans-serif;fill:#16181d;font-variant-numeric:tabular-nums}` +
@@ -48,7 +46,7 @@ func (p Picture) SVG() []byte {
 		}
 		d.row(g.Total, svgMargin, (svgNumber-svgMargin)/svgLetter-1-width(g.Total.number()), "head")
 		if g.Times != nil {
-			d.times(g.Times(svgTimes))
+			d.times(g.Times(timesShown))
 		}
 		most := g.most()
 		for _, r := range g.Rows {
@@ -119,40 +117,9 @@ func (d *drawing) bar(r PictureRow, long int) {
 
 // times draws what was earned over time, as columns on a line for zero.
 func (d *drawing) times(times []PictureTime) {
-	s := scaleOf(times)
-	if s.whole.Sign() == 0 {
-		return
-	}
 	const room = svgWidth - svgMargin - svgBar
-	zero := d.y + 4 - svgTall + length(s.most, s.whole, svgTall)
-	for i, t := range times {
-		left, right := svgBar+room*i/len(times), svgBar+room*(i+1)/len(times)
-		top, tall := zero, length(t.Value, s.whole, svgTall)
-		if t.Value.Sign() > 0 {
-			top = zero - tall
-		}
-		if tall > 0 {
-			class := cmp.Or(barClass(t.Value, t.Hollow), "bar")
-			fmt.Fprintf(&d.b, `<rect class="%s" x="%d" y="%d" width="%d" height="%d"><title>%s</title></rect>`+"\n", class,
-				left, top, max((right-left)*4/5, 1), tall, escapeXML(t.tip()))
-		}
+	if s := scaleOf(times); s.whole.Sign() != 0 {
+		columns, zero := s.rects(times, svgBar, d.y+4-svgTall, room, svgTall, 1)
+		fmt.Fprintf(&d.b, `%s<path class="axis" d="M%d %dh%d"/>`+"\n", columns, svgBar, zero, room)
 	}
-	fmt.Fprintf(&d.b, `<path class="axis" d="M%d %dh%d"/>`+"\n", svgBar, zero, room)
-}
-
-// scale is the scale of what was earned over time: the largest amounts above and below zero, and both together.
-type scale struct{ most, least, whole *big.Int }
-
-func scaleOf(times []PictureTime) scale {
-	s := scale{new(big.Int), new(big.Int), new(big.Int)}
-	for _, t := range times {
-		if t.Value.Cmp(s.most) > 0 {
-			s.most = t.Value
-		}
-		if below := new(big.Int).Neg(t.Value); below.Cmp(s.least) > 0 {
-			s.least = below
-		}
-	}
-	s.whole.Add(s.most, s.least)
-	return s
 }
