@@ -15,13 +15,14 @@ import (
 // Cell is a typed value in a row. The zero Cell is empty. Cells are small, because a long table has many of
 // them.
 type Cell struct {
-	text     string   // Text, Own, JSONText; the code of an Amount; the label and the id of a Label
-	n        int64    // Int, Bool; the tenths of a Percent; the minor units of an Amount; the length of a label
+	text     string   // of a text; the code of an amount; the label and the id of a Label; what is Said
+	n        int64    // a number: the minor units of an amount, the tenths of a percent; the length of a label
 	large    *big.Int // replaces n if the number does not fit into it
 	steps    []Step   // History
-	decimals int32
+	decimals int32    // of a number; below zero: unknown
 	kind     kind
 	form     form
+	own      bool // text that CSV has unchanged
 	signed   bool // Percent: whether to show a plus
 	bare     bool // Amount: whether its code is shown elsewhere
 	grouped  bool // amounts: whether their digits are grouped
@@ -32,9 +33,7 @@ type kind uint8
 const (
 	kindEmpty kind = iota
 	kindText
-	kindOwn
 	kindInt
-	kindBool
 	kindAmount
 	kindHistory
 	kindJSON
@@ -47,9 +46,10 @@ type form uint8
 
 const (
 	formPlain form = iota
-	formWord       // it is never cut
 	formID         // its beginning is enough to tell it from others
 	formTime       // its minute may be enough
+	formWord       // it is never cut
+	formBool       // a word that is true or false
 	formCount      // it is as good as empty if it is 0
 	formSums       // amounts in several currencies
 )
@@ -63,7 +63,7 @@ func Text(s string) Cell { return Cell{kind: kindText, text: s} }
 
 // Own returns a cell of text that the merchant wrote, or of a code or number that has been checked. The text
 // is escaped in tables, and unchanged in CSV.
-func Own(s string) Cell { return Cell{kind: kindOwn, text: s} }
+func Own(s string) Cell { return Cell{kind: kindText, text: s, own: true} }
 
 // Word returns a cell of a text that is one word of few, such as a status, or a number that names something.
 // It is never cut.
@@ -96,12 +96,7 @@ func Sums(amounts []string) Cell {
 }
 
 // Bool returns a cell with true or false.
-func Bool(b bool) Cell {
-	if b {
-		return Cell{kind: kindBool, n: 1}
-	}
-	return Cell{kind: kindBool}
-}
+func Bool(b bool) Cell { return Cell{kind: kindText, text: strconv.FormatBool(b), form: formBool} }
 
 // Amount returns a cell with an amount of money, in the minor unit of the currency with that code. Decimals
 // below zero mean that the decimals are unknown.
@@ -138,7 +133,7 @@ func Percent(tenths *big.Int) Cell {
 	if tenths == nil {
 		return Cell{}
 	}
-	return Cell{kind: kindPercent}.of(tenths)
+	return Cell{kind: kindPercent, decimals: 1}.of(tenths)
 }
 
 // Change is Percent for the growth of something. It is shown with its sign.
@@ -167,7 +162,7 @@ func (c Cell) numeric() bool {
 }
 
 // elastic reports whether the cell may be cut. A number may not: the rest of it would be a different number.
-func (c Cell) elastic() bool { return !c.numeric() && c.kind != kindBool }
+func (c Cell) elastic() bool { return !c.numeric() && c.form != formBool }
 
 // brief returns the cell on one line. With formID, of an id only the beginning; with formTime, also of a time
 // nothing below the minute.
@@ -201,36 +196,27 @@ func beginning(id string) (string, bool) {
 
 // short returns the cell on one line, escaped. An amount is not aligned.
 func (c Cell) short() string {
-	switch c.kind {
-	case kindLabel:
+	switch {
+	case c.kind == kindLabel:
 		_, label := c.label()
 		return Safe(label)
-	case kindText, kindOwn:
-		if c.form == formSums && c.grouped {
-			return Safe(Group(c.text))
-		}
-		return Safe(c.text)
-	case kindInt:
-		return c.digits(0)
-	case kindBool:
-		return strconv.FormatBool(c.n != 0)
-	case kindAmount:
+	case c.kind == kindAmount:
 		number, unit := c.amount()
 		return strings.TrimSuffix(number+" "+unit, " ")
-	case kindHistory:
+	case c.kind == kindHistory:
 		return Safe(c.last().String())
-	case kindJSON:
+	case c.kind == kindJSON:
 		return compactJSON(c.text)
-	case kindPercent:
-		if c.text != "" {
-			return Safe(c.text)
-		}
-		if c.signed && c.number().Sign() > 0 {
-			return "+" + c.digits(1) + "%"
-		}
-		return c.digits(1) + "%"
+	case c.kind == kindInt:
+		return c.digits()
+	case c.kind == kindPercent && c.text == "" && c.signed && c.number().Sign() > 0:
+		return "+" + c.digits() + "%"
+	case c.kind == kindPercent && c.text == "":
+		return c.digits() + "%"
+	case c.form == formSums && c.grouped:
+		return Safe(Group(c.text))
 	}
-	return ""
+	return Safe(c.text)
 }
 
 // part returns the minor units or the code of an amount, by the suffix of their columns.
@@ -244,8 +230,8 @@ func (c Cell) part(suffix string) Cell {
 	return Cell{kind: kindInt, n: c.n, large: c.large}
 }
 
-// digits returns the number of an amount or a percentage with the given decimals.
-func (c Cell) digits(decimals int) string { return money.Decimal(c.number(), decimals) }
+// digits returns the number of a cell in decimal, or in minor units if the decimals are unknown.
+func (c Cell) digits() string { return money.Decimal(c.number(), max(int(c.decimals), 0)) }
 
 func (s Step) String() string {
 	if s.Status == "" || s.At == "" {
@@ -263,10 +249,8 @@ func (c Cell) amount() (number, unit string) {
 	if !c.bare {
 		unit = Safe(c.text)
 	}
-	if c.decimals >= 0 {
-		number = c.digits(int(c.decimals))
-	} else {
-		number, unit = c.digits(0), strings.TrimSuffix(minorWord+" "+unit, " ")
+	if number = c.digits(); c.decimals < 0 {
+		unit = strings.TrimSuffix(minorWord+" "+unit, " ")
 	}
 	if c.grouped {
 		number = Group(number)
@@ -291,17 +275,14 @@ func compactJSON(raw string) string {
 // compare orders cells of one column: numbers by value, amounts by code and then by value, histories by their
 // last step, text by its bytes.
 func compare(a, b Cell) int {
-	if a.kind != b.kind && !(a.isText() && b.isText()) {
+	if a.kind != b.kind {
 		return cmp.Compare(a.kind, b.kind) // empty cells first
 	}
 	switch a.kind {
-	case kindInt, kindBool, kindPercent:
-		return compareAmounts(a, b)
+	case kindInt, kindPercent:
+		return compareNumbers(a, b)
 	case kindAmount:
-		return cmp.Or(
-			strings.Compare(strings.ToUpper(a.text), strings.ToUpper(b.text)),
-			compareAmounts(a, b),
-		)
+		return cmp.Or(strings.Compare(strings.ToUpper(a.text), strings.ToUpper(b.text)), compareNumbers(a, b))
 	case kindHistory:
 		x, y := a.last(), b.last()
 		return cmp.Or(strings.Compare(x.At, y.At), strings.Compare(x.Status, y.Status))
@@ -313,8 +294,6 @@ func compare(a, b Cell) int {
 	return strings.Compare(a.text, b.text)
 }
 
-func (c Cell) isText() bool { return c.kind == kindText || c.kind == kindOwn }
-
 func (c Cell) last() Step {
 	if len(c.steps) == 0 {
 		return Step{}
@@ -322,20 +301,18 @@ func (c Cell) last() Step {
 	return c.steps[len(c.steps)-1]
 }
 
-// compareAmounts compares two amounts of one code, or two other numbers. If the decimals of one are unknown,
+// compareNumbers compares two amounts of one code, or two other numbers. If the decimals of one are unknown,
 // there is no common unit: amounts with unknown decimals come first.
-func compareAmounts(a, b Cell) int {
+func compareNumbers(a, b Cell) int {
 	switch {
 	case a.decimals == b.decimals && a.large == nil && b.large == nil:
 		return cmp.Compare(a.n, b.n)
 	case a.decimals != b.decimals && (a.decimals < 0 || b.decimals < 0):
 		return cmp.Compare(a.decimals, b.decimals)
 	}
-	scale := int(max(a.decimals, b.decimals))
-	return a.scaled(scale).Cmp(b.scaled(scale))
-}
-
-func (c Cell) scaled(decimals int) *big.Int {
-	factor := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(decimals-int(c.decimals))), nil)
-	return factor.Mul(factor, c.number())
+	scaled := func(c Cell) *big.Int { // to as many decimals as the other has
+		factor := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(max(a.decimals, b.decimals)-c.decimals)), nil)
+		return factor.Mul(factor, c.number())
+	}
+	return scaled(a).Cmp(scaled(b))
 }

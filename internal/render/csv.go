@@ -90,9 +90,9 @@ type record struct {
 
 func (r *record) add(s string) { r.fields = append(r.fields, s) }
 
-// number adds the number of a cell with the given decimals.
-func (r *record) number(c Cell, decimals int) {
-	text := c.digits(decimals)
+// number adds the number of a cell.
+func (r *record) number(c Cell) {
+	text := c.digits()
 	if r.decimal != "" {
 		text = strings.Replace(text, ".", r.decimal, 1)
 	}
@@ -100,47 +100,41 @@ func (r *record) number(c Cell, decimals int) {
 }
 
 func (r *record) cell(c Cell, amount bool) {
-	switch c.kind {
-	case kindText:
+	switch {
+	case c.kind == kindAmount && amount:
+		if c.decimals >= 0 {
+			r.number(c)
+		} else {
+			r.add("")
+		}
+		r.add(c.part(minorSuffix).digits())
+		r.add(CSVText(c.text))
+		return
+	case c.kind == kindText && c.own:
+		r.add(c.text)
+	case c.kind == kindText:
 		if c.form == formSums && r.decimal != "" {
 			c.text = strings.ReplaceAll(c.text, ".", r.decimal)
 		}
 		r.add(CSVText(c.text))
-	case kindLabel:
+	case c.kind == kindLabel:
 		_, label := c.label()
 		r.add(CSVText(label))
-	case kindOwn:
-		r.add(c.text)
-	case kindAmount:
-		if !amount { // the only field of the amount has to contain everything
-			r.add(c.short())
-			return
-		}
-		if c.decimals >= 0 {
-			r.number(c, int(c.decimals))
-		} else {
-			r.add("")
-		}
-		r.number(c, 0)
-		r.add(CSVText(c.text))
-		return
-	case kindPercent:
-		r.number(c, 1)
-	case kindHistory:
+	case c.kind == kindPercent:
+		r.number(c)
+	case c.kind == kindHistory:
 		steps := make([]string, len(c.steps))
 		for i, s := range c.steps {
 			steps[i] = s.String()
 		}
 		r.add(CSVText(strings.Join(steps, "; ")))
-	case kindJSON:
+	case c.kind == kindJSON && json.Valid([]byte(c.text)):
 		// JSON begins with no sign except that of a number, so no spreadsheet runs it. In its texts, an escape
 		// means the sign.
-		if text := c.short(); json.Valid([]byte(c.text)) {
-			r.add(disarm(text, func(sign rune) string { return fmt.Sprintf(`\u%04x`, sign) }))
-		} else {
-			r.add(CSVText(text))
-		}
-	default:
+		r.add(disarm(c.short(), func(sign rune) string { return fmt.Sprintf(`\u%04x`, sign) }))
+	case c.kind == kindJSON:
+		r.add(CSVText(c.short()))
+	default: // the only field of an amount has to contain everything
 		r.add(c.short())
 	}
 	if amount {

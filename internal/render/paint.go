@@ -79,8 +79,8 @@ func (p painter) tint(c Cell, text string) string {
 	switch {
 	case c.signed:
 		return p.mark(signStyle(c.number().Sign()), text)
-	case c.kind == kindBool:
-		return p.mark(signStyle(int(2*c.n-1)), text)
+	case c.form == formBool:
+		return p.mark(map[string]Style{"true": Green, "false": Red}[c.text], text)
 	}
 	return text
 }

@@ -37,26 +37,35 @@ func (g grid) table(out *bufio.Writer, o Options, foot grid, again bool) error {
 		}
 		t.columns = append(t.columns, l)
 	}
-	rows, take := g.people(o), t.keep
-	if again {
-		take = t.measure
-	}
-	count := 0
-	broken := visit(rows, func(row []Cell) error {
-		count++
-		return take(row)
+	rows := g.people(o)
+	var kept, sums [][]Cell // kept: to print when the table is laid out
+	count, size, laid := 0, 0, false
+	broken := visit(rows, func(row []Cell) (err error) {
+		if count++; laid {
+			return t.row(row)
+		}
+		if t.measure(row); !again {
+			kept, size = append(kept, slices.Clone(row)), size+sizeOf(row)
+		}
+		if laid = size >= keptSize; laid {
+			err, kept = t.layOut(kept, false), nil
+		}
+		return err
 	})
 	if broken != nil && count == 0 {
 		return broken
 	}
-	var sums [][]Cell
 	if broken == nil {
 		visit(foot.people(o), func(row []Cell) error {
 			sums = append(sums, slices.Clone(row))
-			return t.measure(row)
+			t.measure(row)
+			return nil
 		})
 	}
-	err := t.layOut(count > 0)
+	var err error
+	if !laid {
+		err = t.layOut(kept, count > 0)
+	}
 	if err == nil && again {
 		err = visit(rows, t.row) // which ends with the same error, if any
 	}
@@ -95,45 +104,21 @@ type tableWriter struct {
 	painter painter
 	columns []*columnLayout
 	lines   [][]*columnLayout // the columns on each line of a row
-
-	kept [][]Cell // rows to print when the table is laid out
-	size int      // of kept
-	laid bool
-
-	part []string // lines that are not printed yet
+	part    []string          // lines that are not printed yet
 }
 
 // partRows is how many rows of a table are laid out together.
 const partRows = 200
 
-func (t *tableWriter) measure(row []Cell) error {
-	for i, l := range t.columns {
-		l.measure(row[i])
+func (t *tableWriter) measure(row []Cell) {
+	for _, l := range t.columns {
+		l.measure(row[l.index])
 	}
-	return nil
-}
-
-// keep measures a row and keeps it until there are enough rows to lay out the table. It prints later rows at
-// once.
-func (t *tableWriter) keep(row []Cell) error {
-	if t.laid {
-		return t.row(row)
-	}
-	t.measure(row)
-	t.kept, t.size = append(t.kept, slices.Clone(row)), t.size+sizeOf(row)
-	if t.size < keptSize {
-		return nil
-	}
-	return t.layOut(false)
 }
 
 // layOut ends the measuring. It decides the widths of the columns, and prints the header and the kept rows. If
 // all rows are measured, it leaves out the columns that are empty.
-func (t *tableWriter) layOut(all bool) error {
-	if t.laid {
-		return nil
-	}
-	t.laid = true
+func (t *tableWriter) layOut(kept [][]Cell, all bool) error {
 	for _, l := range t.columns {
 		l.measured()
 	}
@@ -144,19 +129,19 @@ func (t *tableWriter) layOut(all bool) error {
 	for _, l := range t.columns {
 		l.settle()
 	}
-	if !t.options.NoHeaders {
-		for i := range t.lines {
-			t.part = append(t.part, t.line(i, func(l *columnLayout) string {
-				return l.pad(t.painter.mark(Bold, l.header), width(l.header))
-			}))
+	for i := range t.lines {
+		header := t.line(i, func(l *columnLayout) string {
+			return l.pad(t.painter.mark(Bold, l.header), width(l.header))
+		})
+		if !t.options.NoHeaders {
+			t.part = append(t.part, header)
 		}
 	}
-	for _, row := range t.kept {
+	for _, row := range kept {
 		if err := t.row(row); err != nil {
 			return err
 		}
 	}
-	t.kept = nil
 	return nil
 }
 
@@ -374,7 +359,7 @@ func valueLines(p painter, c Cell, limit int) []string {
 	case kindAmount:
 		number, _ := c.amount()
 		return []string{strings.TrimSuffix(number+" "+p.unit(c), " ")}
-	case kindBool, kindPercent, kindInt:
+	case kindPercent, kindInt:
 		return []string{p.tint(c, c.short())}
 	case kindHistory:
 		if len(c.steps) == 0 {
@@ -391,7 +376,11 @@ func valueLines(p painter, c Cell, limit int) []string {
 		}
 		return lines
 	}
-	return Wrap(c.short(), limit)
+	lines := Wrap(c.short(), limit)
+	for i, line := range lines {
+		lines[i] = p.tint(c, line)
+	}
+	return lines
 }
 
 // lineWriter drops the spaces at the end of each line. tablewriter writes one line at a time.
