@@ -42,12 +42,8 @@ func upTo(most uint64, advice string) func(text string) error {
 }
 
 func checkDuration(text string) error {
-	d, err := time.ParseDuration(text)
-	if err != nil {
+	if d, err := time.ParseDuration(text); err != nil || d < 0 {
 		return fmt.Errorf("%q is not a duration: write a number and a unit, such as 90s, 15m or 2h", text)
-	}
-	if d < 0 {
-		return fmt.Errorf("%q is negative: write a duration such as 15m", text)
 	}
 	return nil
 }
@@ -59,7 +55,8 @@ func checkPositiveDuration(text string) error {
 	return checkDuration(text)
 }
 
-// checkKeyPlace is checkText for the path of a key. Its error shows nothing: the text may be the key itself.
+// The errors about the path of a key show nothing: the text may be the key itself.
+
 func checkKeyPlace(text string) error {
 	if checkText(text) != nil {
 		return errors.New("it is empty, begins or ends in a space or has control characters: write the path of a file that holds the key")
@@ -98,14 +95,10 @@ func checkTimeLayout(text string) error {
 		return err
 	}
 	day := time.Date(2001, time.February, 3, 4, 5, 6, 0, time.UTC)
-	for _, other := range []struct {
-		part string
-		time time.Time
-	}{{"year", day.AddDate(28, 0, 0)}, {"month", day.AddDate(0, 1, 0)}, {"day", day.AddDate(0, 0, 7)}} {
-		// 28 years and 7 days keep the day of the week, which alone is not a date
-		if day.Format(text) == other.time.Format(text) {
-			return fmt.Errorf("%q has no %s: write how 2 January 2006, 15:04:05 looks, such as 2006-01-02T15:04:05",
-				text, other.part)
+	// 28 years and 7 days keep the day of the week, which alone is not a date
+	for _, other := range []time.Time{day.AddDate(28, 0, 0), day.AddDate(0, 1, 0), day.AddDate(0, 0, 7)} {
+		if day.Format(text) == other.Format(text) {
+			return fmt.Errorf("%q lacks the year, the month or the day: write how 2 January 2006, 15:04:05 looks, such as 2006-01-02T15:04:05", text)
 		}
 	}
 	return nil

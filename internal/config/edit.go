@@ -236,7 +236,7 @@ func (d *Document) RemoveCurrency(profile, code string) error {
 		if profile != "" {
 			where = "the profile " + profile
 		}
-		return usage.Errorf("%s has no currency %q of its own: `till currency list` shows what there is", where, code)
+		return usage.Errorf("%s has no currency %q: `till currency list` shows where each is, and those that all profiles share are under currencies in the configuration", where, code)
 	}
 	if list.Content = slices.Delete(list.Content, at, at+1); len(list.Content) == 0 {
 		drop(in, keyCurrency)

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -39,6 +40,22 @@ type Profile struct {
 	Limits         money.Limits
 	ApprovalsAbove []api.Amount // the totals up to which no approval is needed, by unit
 	Currencies     []money.Entry
+}
+
+// Text returns a setting on one line, without secrets. It is empty if the profile does not have it.
+func (p Profile) Text(key string) string {
+	list, separator := p.Lists[key], ", "
+	switch key {
+	case "journal":
+		return RedactJournal(p.Values[key])
+	case keyCommand, keyOnFinish:
+		separator = " "
+	case keyCurrency:
+		for _, e := range p.Currencies {
+			list = append(list, e.Code)
+		}
+	}
+	return cmp.Or(p.Values[key], strings.Join(list, separator))
 }
 
 // Names returns the names of the file's profiles, sorted.

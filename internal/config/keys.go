@@ -66,8 +66,10 @@ func (k Keys) Key(ctx context.Context, s Settings) (key string, source Origin, e
 		}
 	}
 	switch {
+	case s.keyFlag == "-":
+		key, err = ReadKey(ctx, k.Stdin)
 	case source.Kind == FromFlag:
-		key, err = terminal.Interruptibly(ctx, func() (string, error) { return k.readFlag(s.keyFlag) })
+		key, err = readKeyFile(ctx, "the file of --api-key-file", s.keyFlag)
 	case source.Kind == FromVariable:
 		key = trimNewline(k.Env(source.Name))
 	case source.Kind == FromSandbox:
@@ -75,8 +77,7 @@ func (k Keys) Key(ctx context.Context, s Settings) (key string, source Origin, e
 	case source.Setting == keyCommand:
 		key, err = k.runCommand(ctx, s.profile.Lists[keyCommand])
 	case source.Setting == keyPath:
-		path := expandHome(s.home, s.profile.Values[keyPath])
-		key, err = terminal.Interruptibly(ctx, func() (string, error) { return readKeyFile(source.Phrase(), path) })
+		key, err = readKeyFile(ctx, source.Phrase(), expandHome(s.home, s.profile.Values[keyPath]))
 	default:
 		key, err = k.fromKeyring(ctx, s)
 	}
@@ -127,10 +128,8 @@ func (s Settings) checkKey(key string, source Origin) error {
 		return failf("the key (%s) is empty: %s", source, alone)
 	case len(key) > maxKey:
 		return failf("the key (%s) is longer than %d bytes: %s", source, maxKey, alone)
-	case strings.ContainsAny(key, " \t\n\r\v\f"):
-		return failf("the key (%s) has white space or several lines in it: %s", source, alone)
 	case strings.ContainsFunc(key, func(r rune) bool { return r < '!' || r > '~' }):
-		return failf("the key (%s) has characters that cannot be sent in a header: %s", source, alone)
+		return failf("the key (%s) has white space, several lines or characters that cannot be sent in a header: %s", source, alone)
 	case s.Sandbox && !marked:
 		return failf("the key (%s) is not a sandbox's, which begins with %s: the profile %s takes no other, so that a real key stays out of tests", source, SandboxKeyPrefix, Sandbox)
 	case marked && s.BaseURL != "" && !IsLoopbackURL(s.BaseURL):
@@ -143,30 +142,19 @@ func trimNewline(text string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
 }
 
-// ReadKey reads a key from a stream to its end, such as standard input, and removes a newline at its end.
-func ReadKey(r io.Reader) (string, error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxKeyText))
-	if err != nil {
-		return "", err
+// ReadKey reads a key from standard input to its end, and removes a newline there.
+func ReadKey(ctx context.Context, stdin io.Reader) (string, error) {
+	data, err := terminal.Interruptibly(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(stdin, maxKeyText)) })
+	if err != nil && ctx.Err() == nil {
+		err = failf("the key cannot be read from standard input: %w", err)
 	}
-	return trimNewline(string(data)), nil
-}
-
-func (k Keys) readFlag(path string) (string, error) {
-	if path == "-" {
-		key, err := ReadKey(k.Stdin)
-		if err != nil {
-			return "", failf("the key cannot be read from standard input: %w", err)
-		}
-		return key, nil
-	}
-	return readKeyFile("the file of --api-key-file", path)
+	return trimNewline(string(data)), err
 }
 
 // readKeyFile reads a file that only its owner may read, and no other user can replace. The mode means nothing
 // on Windows, and the place of a pipe does not matter, such as that of a shell's <(command).
-func readKeyFile(what, path string) (string, error) {
-	data, err := readChecked(what, path, maxKeyText, func(info fs.FileInfo) error {
+func readKeyFile(ctx context.Context, what, path string) (string, error) {
+	check := func(info fs.FileInfo) error {
 		if !info.Mode().IsRegular() {
 			return nil
 		}
@@ -176,7 +164,8 @@ func readKeyFile(what, path string) (string, error) {
 			}
 		}
 		return CheckOpened(what+", "+path+",", path, info)
-	})
+	}
+	data, err := terminal.Interruptibly(ctx, func() ([]byte, error) { return readChecked(what, path, maxKeyText, check) })
 	return trimNewline(string(data)), err
 }
 

@@ -35,26 +35,13 @@ func (o Origin) IsDefault() bool { return o.Kind == FromDefault }
 
 // String returns the origin as `config show` prints it.
 func (o Origin) String() string {
-	switch o.Kind {
-	case FromFlag:
-		return "flag --" + o.Name
-	case FromVariable:
-		return "environment " + o.Name
-	case FromProfile:
-		if o.Setting != "" {
-			return "profile " + o.Name + ", " + o.Setting
-		}
-		return "profile " + o.Name
-	case FromFile:
-		return "configuration " + o.Name
-	case FromKeyring:
-		return "keyring"
-	case FromSandbox:
-		return "the sandbox"
-	case FromCaller:
-		return "given"
+	text := map[OriginKind]string{FromDefault: "default", FromFlag: "flag --", FromVariable: "environment ",
+		FromProfile: "profile ", FromFile: "configuration ", FromKeyring: "keyring", FromSandbox: "the sandbox",
+		FromCaller: "given"}[o.Kind] + o.Name
+	if o.Setting != "" {
+		text += ", " + o.Setting
 	}
-	return "default"
+	return text
 }
 
 // Phrase returns the origin as a part of a sentence.
@@ -120,11 +107,11 @@ func (s Settings) Explain(keys Keys) []Row {
 	}
 	rows = append(rows, Row{keyOnFinish, strings.Join(s.OnFinish, " "), s.Origin(keyOnFinish).String()})
 	for _, key := range []string{keyMax, keyMaxRun, keyMaxDay, keyMaxMonth, keyUnlimited, keyAbove, keyAllow} {
-		rows = append(rows, Row{key, strings.Join(s.profile.Lists[key], ", "), s.Origin(key).String()})
+		rows = append(rows, Row{key, s.profile.Text(key), s.Origin(key).String()})
 	}
-	rows = append(rows, Row{keyCurrency, currencyTexts(s.profile.Currencies), s.Origin(keyCurrency).String()})
-	if len(s.common) > 0 && !s.Sandbox {
-		rows = append(rows, Row{keyCurrency, currencyTexts(s.common), Origin{Kind: FromFile, Name: keyCurrency}.String()})
+	rows = append(rows, Row{keyCurrency, currencyTexts(s.Own), s.Origin(keyCurrency).String()})
+	if len(s.Common) > 0 && !s.Sandbox {
+		rows = append(rows, Row{keyCurrency, currencyTexts(s.Common), Origin{Kind: FromFile, Name: keyCurrency}.String()})
 	}
 	return append(rows, Row{"api_key", "not shown", keys.Source(s).String()})
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -41,17 +42,12 @@ func (f *File) read(v value) {
 		}
 	}
 	f.Currencies = currencies(top[keyCurrency], money.NewRegistry())
-	layouts := top[keyLayouts].mapping(func(key, _ string) error { return checkProfileName(key) })
+	named := func(key, _ string) error { return checkProfileName(key) }
+	layouts, profiles := top[keyLayouts].mapping(named), top["profiles"].mapping(named)
 	f.Layouts = map[string]sheet.Layout{}
 	for _, name := range slices.Sorted(maps.Keys(layouts)) {
 		f.Layouts[name] = layout(layouts[name])
 	}
-	profiles := top["profiles"].mapping(func(key, _ string) error {
-		if err := checkProfileName(key); err != nil {
-			return fmt.Errorf("profiles: %w", err)
-		}
-		return nil
-	})
 	for _, name := range slices.Sorted(maps.Keys(profiles)) {
 		f.Profiles[name] = f.profile(profiles[name])
 	}
@@ -66,7 +62,7 @@ func (f File) profile(v value) Profile {
 		if setting.Node == nil || s.list {
 			continue
 		}
-		text := setting.text()
+		text := setting.text(s.tag)
 		if err := s.checkValue(text); err != nil {
 			setting.fail("%w", err)
 		}
@@ -145,10 +141,9 @@ func currency(v value, known money.Registry) money.Entry {
 		MemoRequired: values["memo"].text() == "required", AddressFormat: values[keyFormat].text(),
 	}
 	if decimals := values["decimals"]; decimals.Node != nil {
-		var err error
-		e.Decimals, err = strconv.Atoi(decimals.Value)
-		if decimals.ShortTag() != "!!int" || err != nil || strconv.Itoa(e.Decimals) != decimals.Value ||
-			e.Decimals < 0 || e.Decimals > api.MaxDecimals {
+		e.Decimals, _ = strconv.Atoi(decimals.Value)
+		if decimals.ShortTag() != "!!int" || strconv.Itoa(e.Decimals) != decimals.Value || e.Decimals < 0 ||
+			e.Decimals > api.MaxDecimals {
 			decimals.fail("it is not a number from 0 to %d: write how many decimals the service counts", api.MaxDecimals)
 		}
 	}
@@ -163,7 +158,7 @@ func currency(v value, known money.Registry) money.Entry {
 		{keyFormat, slices.Contains(address.Formats(), e.AddressFormat), "a format: write " + near.Or(address.Formats())},
 	} {
 		if named := values[rule.key]; named.Node != nil && !rule.ok {
-			named.fail("%s is not %s", quoted(named.Value), rule.is)
+			named.fail("%.80q is not %s", named.Value, rule.is)
 		}
 	}
 	is, _ := known.Lookup(e.Code)
@@ -186,33 +181,28 @@ func currency(v value, known money.Registry) money.Entry {
 	return e
 }
 
-// layout reads how a person's files are to be read. Check says whether its values mean something.
+// layout reads how a person's files are to be read. Its keys are those of the JSON of sheet.Layout, whose Check
+// says whether the values mean something.
 func layout(v value) (l sheet.Layout) {
 	values := v.mapping(oneOf("a layout", "columns", "other_columns", "skip_lines", "until_blank", "delimiter",
 		"encoding", "decimal", "group", "currency", "sheet"))
-	l.Other, l.Delimiter = values["other_columns"].text(), values["delimiter"].text()
-	l.Encoding, l.Decimal, l.Group = values["encoding"].text(), values["decimal"].text(), values["group"].text()
-	l.Currency, l.Sheet = values["currency"].text(), values["sheet"].text()
+	values["columns"].mapping(oneOf("a layout's columns", sheet.Names()...))
+	var content any
+	text := []byte("null")
+	err := v.Decode(&content)
+	if err == nil {
+		text, err = json.Marshal(content)
+	}
+	err = cmp.Or(err, json.Unmarshal(text, &l))
+	if wrong, is := errors.AsType[*json.UnmarshalTypeError](err); is {
+		kinds := map[string]string{"int": "a number", "bool": "true or false", "string": "a text, such as one in quotes,"}
+		key, _, _ := strings.Cut(wrong.Field, ".")
+		values[key].fail("%s belongs here", cmp.Or(kinds[wrong.Type.String()], "another value"))
+	} else if err != nil {
+		v.fail("%w", err)
+	}
 	if l.Delimiter == "tab" {
 		l.Delimiter = "\t"
-	}
-	columns := values["columns"].mapping(oneOf("a layout's columns", sheet.Names()...))
-	for _, column := range slices.Sorted(maps.Keys(columns)) {
-		if l.Columns == nil {
-			l.Columns = map[string]string{}
-		}
-		l.Columns[column] = columns[column].text()
-	}
-	if lines := values["skip_lines"]; lines.Node != nil {
-		var err error
-		if l.SkipLines, err = strconv.Atoi(lines.Value); err != nil || lines.ShortTag() != "!!int" {
-			lines.fail("it is not a number of lines: write one such as 2")
-		}
-	}
-	if until := values["until_blank"]; until.Node != nil {
-		if l.UntilBlank = until.Value == "true"; until.ShortTag() != "!!bool" {
-			until.fail("write true or false")
-		}
 	}
 	if err := l.Check(); err != nil {
 		key, _, _ := strings.Cut(err.Error(), ":")

@@ -30,7 +30,7 @@ func (in Input) choice(flag, variable string) (string, Origin) {
 	if f := in.Flags.Lookup(flag); f != nil && f.Changed {
 		return f.Value.String(), Origin{Kind: FromFlag, Name: flag}
 	}
-	if text := in.Env(variable); variable != "" && text != "" {
+	if text := in.Env(variable); text != "" {
 		return text, Origin{Kind: FromVariable, Name: variable}
 	}
 	return "", Origin{}
@@ -58,7 +58,8 @@ func Resolve(in Input) (Settings, error) {
 	s := Settings{Profile: name, Sandbox: name == Sandbox, ConfigFile: file.Path, StateDir: in.StateDir(),
 		Layouts: file.Layouts, Limits: profile.Limits, ApprovalsAbove: profile.ApprovalsAbove,
 		OnFinish: profile.Lists[keyOnFinish], Registry: file.registry(profile),
-		home: in.Home, common: file.Currencies, profile: profile, merged: viper.New(),
+		Common: file.Currencies, Own: profile.Currencies,
+		home: in.Home, profile: profile, merged: viper.New(),
 		origins: map[string]Origin{"config_file": file.named, "profile": from}}
 	if err := s.merge(in); err != nil {
 		return Settings{}, err
@@ -102,8 +103,8 @@ func (in Input) chooseProfile(file File) (name string, from Origin, err error) {
 	return name, from, file.MustExist(name, " ("+from.String()+")")
 }
 
-// merge merges the sources in order of precedence. It checks each value and records where it comes from.
-// Viper would read the process's environment itself. Here the environment is an input, so merge puts it over
+// merge merges the sources in order of precedence, checks what a person typed, and records where each value comes
+// from. Viper would read the process's environment itself. Here the environment is an input, so merge puts it over
 // the profile.
 func (s *Settings) merge(in Input) error {
 	v := s.merged
@@ -115,53 +116,38 @@ func (s *Settings) merge(in Input) error {
 	s.ProfileJournal = expandHome(s.home, s.profile.Values["journal"])
 	texts := map[string]any{}
 	for _, row := range table() {
-		if err := s.take(row, in, texts); err != nil {
-			return err
+		if row.def != nil {
+			v.SetDefault(row.key, row.def)
 		}
-	}
-	if err := v.MergeConfigMap(texts); err != nil {
-		return err
-	}
-	for _, row := range table() {
-		from := s.origins[row.key]
-		if from.typed() == "" { // a default, or checked when the file was read
-			continue
-		}
-		if err := row.checkTyped(v.GetString(row.key)); err != nil {
-			return wrongValue(from.Kind == FromFlag, from.typed(), err)
-		}
-	}
-	return nil
-}
-
-// take takes a setting from its sources: what the profile or the environment has goes into texts.
-func (s *Settings) take(row setting, in Input, texts map[string]any) error {
-	if row.def != nil {
-		s.merged.SetDefault(row.key, row.def)
-	}
-	text, set := s.profile.Values[row.key]
-	if set {
-		if row.home {
+		var from Origin
+		text, set := s.profile.Values[row.key]
+		if set && row.home {
 			text = expandHome(s.home, text)
 		}
-		texts[row.key] = text
-	}
-	if set || len(s.profile.Lists[row.key]) > 0 || row.key == keyCurrency && len(s.profile.Currencies) > 0 {
-		s.origins[row.key] = Origin{Kind: FromProfile, Name: s.Profile}
-	}
-	if text := in.Env(row.env); row.env != "" && text != "" {
-		texts[row.key] = text
-		s.origins[row.key] = Origin{Kind: FromVariable, Name: row.env}
-	}
-	if f := in.bound(row); f != nil {
-		if err := s.merged.BindPFlag(row.key, f); err != nil {
-			return err
+		if set || len(s.profile.Lists[row.key]) > 0 || row.key == keyCurrency && len(s.profile.Currencies) > 0 {
+			from = Origin{Kind: FromProfile, Name: s.Profile}
 		}
-		if f.Changed {
-			s.origins[row.key] = Origin{Kind: FromFlag, Name: f.Name}
+		if typed := in.Env(row.env); typed != "" {
+			text, set, from = typed, true, Origin{Kind: FromVariable, Name: row.env}
+		}
+		if set {
+			texts[row.key] = text
+		}
+		if f := in.bound(row); f != nil {
+			if err := v.BindPFlag(row.key, f); err != nil {
+				return err
+			}
+			if f.Changed {
+				text, from = f.Value.String(), Origin{Kind: FromFlag, Name: f.Name}
+			}
+		}
+		if s.origins[row.key] = from; from.typed() != "" { // the others were checked when the file was read
+			if err := row.checkTyped(text); err != nil {
+				return wrongValue(from.Kind == FromFlag, from.typed(), err)
+			}
 		}
 	}
-	return nil
+	return v.MergeConfigMap(texts)
 }
 
 // wrongValue returns the error for a value of a setting. A dangerous value is not a usage error.

@@ -229,7 +229,7 @@ func TestResolveRefuses(t *testing.T) {
 		"debug":            {[]string{"TILL_DEBUG", "yes"}, nil, "config", []string{"TILL_DEBUG"}},
 		"timeout":          {[]string{"TILL_TIMEOUT", "5"}, nil, "config", []string{"TILL_TIMEOUT", "a unit"}},
 		"no timeout":       {nil, []string{"--timeout", "0s"}, "usage", []string{"--timeout", "no time"}},
-		"negative timeout": {nil, []string{"--timeout", "-1s"}, "usage", []string{"--timeout", "negative"}},
+		"negative timeout": {nil, []string{"--timeout", "-1s"}, "usage", []string{"--timeout", "is not a duration"}},
 		"retries":          {[]string{"TILL_RETRIES", "many"}, nil, "config", []string{"TILL_RETRIES"}},
 		"hex retries":      {[]string{"TILL_RETRIES", "0x3"}, nil, "config", []string{"TILL_RETRIES"}},
 		"many retries":     {nil, []string{"--retries", "1001"}, "usage", []string{"--retries", "0 to 1000"}},

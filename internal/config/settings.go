@@ -60,10 +60,11 @@ type Settings struct {
 	ReadOnly bool           `mapstructure:"read_only"` // nothing may be created
 	Limits   money.Limits   `mapstructure:"-"`
 	Registry money.Registry `mapstructure:"-"`
+	Common   []money.Entry  `mapstructure:"-"` // the file's currencies
+	Own      []money.Entry  `mapstructure:"-"` // the profile's
 
 	home    string
 	keyFlag string            // --api-key-file
-	common  []money.Entry     // the file's own currencies
 	profile Profile           // as the file has it
 	origins map[string]Origin // by key; a missing one is a default
 	merged  *viper.Viper      // all sources

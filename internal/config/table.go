@@ -29,6 +29,7 @@ type setting struct {
 	home    bool   // a path: in the file it is absolute or begins with ~/
 	profile bool   // whether a profile may have it
 	list    bool   // not one text; only a profile has it
+	tag     string // in the file, what YAML may take it for without quotes, beside a text
 	example string // of a list that is a program with its arguments
 	about   string
 }
@@ -48,7 +49,8 @@ func table() []setting { return append(ofCommands(), ofProfiles()...) }
 // ofCommands returns the settings of the service, the output and the calls.
 func ofCommands() []setting {
 	return []setting{
-		{key: "base_url", flag: "base-url", env: "TILL_BASE_URL", profile: true, check: checkBaseURL,
+		{key: "base_url", flag: "base-url", env: "TILL_BASE_URL", profile: true,
+			check: func(text string) error { _, err := parseBaseURL(text); return err },
 			about: "address of the service"},
 		{key: "account", profile: true, check: checkText,
 			about: "whose payments these are; the profile's name if unset"},
@@ -93,7 +95,7 @@ func ofProfiles() []setting {
 		{key: "sandbox_state", env: "TILL_SANDBOX_STATE", about: "file of the sandbox inside till"},
 		{key: "reseller_auth", def: "bearer", profile: true, values: []string{"bearer", "none"},
 			about: "bearer, or none to send resellers' calls without key"},
-		{key: "first_page", def: "auto", profile: true, values: []string{"auto", "0", "1"},
+		{key: "first_page", def: "auto", profile: true, tag: "!!int", values: []string{"auto", "0", "1"},
 			about: "number of a list's first page: auto, 0 or 1"},
 		{key: "time_layout", def: "2006-01-02T15:04:05", profile: true, check: checkTimeLayout,
 			about: "how times are written, as 2006-01-02T15:04:05"},
@@ -102,19 +104,19 @@ func ofProfiles() []setting {
 		{key: "lookup", local: "lookup", env: "TILL_LOOKUP", def: "auto", profile: true,
 			values: []string{"auto", "always", "never"},
 			about:  "when to read the service's list: auto, always, never"},
-		{key: "lookup_since", local: "lookup-since", profile: true, check: checkText,
+		{key: "lookup_since", local: "lookup-since", profile: true, tag: "!!timestamp", check: checkText,
 			about: "how far back to read the list then"},
-		{key: "lookup_timeout", def: "10m", profile: true, check: checkPositiveDuration,
+		{key: "lookup_timeout", def: "10m", profile: true, tag: "!!int", check: checkPositiveDuration,
 			about: "how long that may take"},
-		{key: "settle_after", def: "15m", profile: true, check: checkDuration,
+		{key: "settle_after", def: "15m", profile: true, tag: "!!int", check: checkDuration,
 			about: "how long an unknown payment may still arrive"},
-		{key: "duplicate_window", def: "10m", profile: true, check: checkDuration,
+		{key: "duplicate_window", def: "10m", profile: true, tag: "!!int", check: checkDuration,
 			about: "how long an accepted payment counts as a duplicate"},
 		{key: "metrics", local: "metrics", profile: true, check: checkText, home: true,
 			about: "file for Prometheus that tells how the last runs ended"},
-		{key: "read_only", def: false, profile: true, check: checkBool,
+		{key: "read_only", def: false, profile: true, tag: "!!bool", check: checkBool,
 			about: "refuse everything that creates something"},
-		{key: "approvals", def: "0", profile: true, check: upTo(100, "write how many persons must approve"),
+		{key: "approvals", def: "0", profile: true, tag: "!!int", check: upTo(100, "write how many persons must approve"),
 			about: "how many persons must approve what is sent"},
 		{key: "approvers", profile: true, check: checkText, home: true,
 			about: "file of those who may, in the format allowed_signers"},

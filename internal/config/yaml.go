@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -29,14 +28,18 @@ func parseYAML(data []byte) (*yaml.Node, *Error) {
 	}
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	doc, second := new(yaml.Node), new(yaml.Node)
-	if err := dec.Decode(doc); err != nil && !errors.Is(err, io.EOF) {
-		return nil, syntaxProblem(err)
+	err := dec.Decode(doc)
+	if err == nil {
+		if err = dec.Decode(second); err == nil {
+			return nil, atLine(second.Line, "a second document begins: keep one, without a line of ---")
+		}
 	}
-	switch err := dec.Decode(second); {
-	case err == nil:
-		return nil, atLine(second.Line, "a second document begins: keep one, without a line of ---")
-	case !errors.Is(err, io.EOF):
-		return nil, syntaxProblem(err)
+	if !errors.Is(err, io.EOF) { // such as "yaml: line 3: did not find expected key"
+		message, line := strings.TrimPrefix(err.Error(), "yaml: "), 0
+		if n, _ := fmt.Sscanf(message, "line %d:", &line); n == 1 {
+			_, message, _ = strings.Cut(message, ": ")
+		}
+		return nil, atLine(line, "this is not YAML (%s): check indentation, colons and quotes", message)
 	}
 	if err := refuseAliases(doc); err != nil {
 		return nil, err
@@ -45,15 +48,6 @@ func parseYAML(data []byte) (*yaml.Node, *Error) {
 		*doc = yaml.Node{}
 	}
 	return doc, nil
-}
-
-// syntaxProblem turns the library's "yaml: line 3: did not find expected key" into an error about that line.
-func syntaxProblem(err error) *Error {
-	message, line := strings.TrimPrefix(err.Error(), "yaml: "), 0
-	if n, _ := fmt.Sscanf(message, "line %d:", &line); n == 1 {
-		_, message, _ = strings.Cut(message, ": ")
-	}
-	return atLine(line, "this is not YAML (%s): check indentation, colons and quotes", message)
 }
 
 // refuseAliases refuses aliases, so that every value is in the place where it is written. An alias could also
@@ -98,10 +92,9 @@ func (v value) failKey(n *yaml.Node, format string, args ...any) {
 	}
 }
 
-// mapping returns the values of a mapping by key. A missing or empty mapping has none. Each key must be a
-// text, occur once, and pass the check, which gets the key and its full name. yaml.v3 could decode into
-// structs and refuse unknown keys too, but its messages name Go types, and it takes a number for a text and a
-// missing value for an empty one.
+// mapping returns the values of a mapping by key. A missing or empty mapping has none. Each key must occur once
+// and pass the check, which gets the key and its full name. yaml.v3 could decode into structs and refuse unknown
+// keys too, but its messages name Go types, and it takes a number for a text and a missing value for an empty one.
 func (v value) mapping(check func(key, full string) error) map[string]value {
 	if v.Node == nil || isNull(v.Node) {
 		return nil
@@ -112,14 +105,7 @@ func (v value) mapping(check func(key, full string) error) map[string]value {
 	}
 	values, lines := map[string]value{}, map[string]int{}
 	for pair := range slices.Chunk(v.Content, 2) {
-		key := pair[0]
-		if !slices.Contains([]string{"!!str", "!!int", "!!float", "!!bool", "!!null", "!!timestamp"}, key.ShortTag()) {
-			v.failKey(key, "%s: %s as a key, where a name belongs", v.name, kindName(key))
-		}
-		full := short(key.Value)
-		if v.name != theTop {
-			full = v.name + "." + full
-		}
+		key, full := pair[0], strings.TrimPrefix(v.name+"."+short(pair[0].Value), theTop+".")
 		if first, double := lines[key.Value]; double {
 			v.failKey(key, "the key %s is given twice, first in line %d: take one away", full, first)
 		}
@@ -172,26 +158,18 @@ func (v value) items() (items []value) {
 	return items
 }
 
-// text returns a value that is a text. It refuses numbers, booleans and the like, because YAML does not keep
-// how they are written: 010 is 8, and no is false. A missing value is empty.
-func (v value) text() string {
-	if v.Node == nil {
+// text returns a value that is a text, or has one of the other tags. It refuses other numbers, booleans and the
+// like, because YAML does not keep how they are written: 010 is 8, and no is false. A missing value is empty.
+func (v value) text(others ...string) string {
+	switch {
+	case v.Node == nil:
 		return ""
-	}
-	switch key, tag := v.key(), v.ShortTag(); {
 	case isNull(v.Node):
 		v.fail(noValue)
-	case v.Kind == yaml.ScalarNode &&
-		(tag == "!!str" || tag == "!!timestamp" && key == "lookup_since" || tag == "!!bool" && key == "read_only" ||
-			tag == "!!int" && (key == "first_page" || key == "approvals")):
-		return v.Value
-	case (tag == "!!int" || tag == "!!float") &&
-		slices.Contains([]string{"lookup_timeout", "settle_after", "duplicate_window"}, key):
-		v.fail("%s is a number without a unit: write a duration such as 15m", quoted(v.Value))
-	default:
+	case v.Kind != yaml.ScalarNode || v.ShortTag() != "!!str" && !slices.Contains(others, v.ShortTag()):
 		v.fail("%s, where a text belongs: put it in quotes", kindName(v.Node))
 	}
-	return ""
+	return v.Value
 }
 
 const noValue = "it has no value: write one, or take the line away"
@@ -201,17 +179,10 @@ func (v value) key() string { return v.name[strings.LastIndexByte(v.name, '.')+1
 
 // short returns a key of any length and content, in a form that fits a message.
 func short(key string) string {
-	if len(key) > 80 || strconv.Quote(key) != `"`+key+`"` {
-		return quoted(key)
+	if quoted := fmt.Sprintf("%.80q", key); quoted != `"`+key+`"` {
+		return quoted
 	}
 	return key
-}
-
-func quoted(text string) string {
-	if len(text) > 80 {
-		return fmt.Sprintf("%q...", text[:80])
-	}
-	return strconv.Quote(text)
 }
 
 func kindName(n *yaml.Node) string {

@@ -86,10 +86,7 @@ func newKey(s *cmdutil.Session, cmd *cobra.Command) (string, error) {
 		return key, err
 	}
 	if terminal.Of(s.IO.In) == nil {
-		key, err := terminal.Interruptibly(s.Ctx, func() (string, error) { return config.ReadKey(s.IO.In) })
-		if err != nil && s.Ctx.Err() == nil {
-			err = &config.Error{Msg: fmt.Sprintf("the key cannot be read from standard input: %v", err), Err: err}
-		}
+		key, err := config.ReadKey(s.Ctx, s.IO.In)
 		if err == nil && key == "" {
 			err = &config.Error{Msg: "standard input has no key", Advice: "type: till auth login < FILE"}
 		}

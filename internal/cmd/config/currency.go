@@ -32,35 +32,24 @@ here, write its amounts in minor units.`,
 		Example: `  till currency list
   till currency list --jq '.[] | select(.kind == "crypto") | .code'`,
 	}, func(s *cmdutil.Session, out cmdutil.Output[currencyRow], _ []string) error {
-		file, err := a.Input(s.Cmd).Load()
-		if err != nil {
-			return err
+		from := map[string]string{} // where a currency is defined last, by its code in small letters
+		define := func(source string, entries []money.Entry) {
+			for _, e := range entries {
+				from[strings.ToLower(e.Code)] = source
+			}
+		}
+		if s.Sandbox {
+			define("sandbox", cmdutil.SandboxCurrencies())
+		} else {
+			define("common list", s.Common)
+			define("profile "+s.Profile, s.Own)
 		}
 		var rows []currencyRow
 		for _, e := range s.Money.Entries() {
-			rows = append(rows, newCurrencyRow(e, sourceOfCurrency(s, file, e.Code)))
+			rows = append(rows, newCurrencyRow(e, cmp.Or(from[strings.ToLower(e.Code)], "built in")))
 		}
 		return out.Slice(rows)
 	})
-}
-
-// sourceOfCurrency names the last source that defines a currency, which is the one in effect.
-func sourceOfCurrency(s *cmdutil.Session, file config.File, code string) string {
-	switch {
-	case s.Sandbox && hasCurrency(cmdutil.SandboxCurrencies(), code):
-		return "sandbox"
-	case s.Sandbox:
-		return "built in"
-	case hasCurrency(file.Profiles[s.Profile].Currencies, code):
-		return "profile " + s.Profile
-	case hasCurrency(file.Currencies, code):
-		return "common list"
-	}
-	return "built in"
-}
-
-func hasCurrency(entries []money.Entry, code string) bool {
-	return slices.ContainsFunc(entries, func(e money.Entry) bool { return strings.EqualFold(e.Code, code) })
 }
 
 func currencySetCommand(a *cmdutil.App) *cobra.Command {
@@ -107,7 +96,10 @@ that all profiles share.`,
 				return err
 			}
 			a.Note("the currency %s is set in %s", e.Code, currencyPlace(s))
-			noteISO(a, e)
+			if n := money.ISODecimals(e.Code); n != money.Unknown && e.Decimals != money.Unknown && n != e.Decimals {
+				a.Note("ISO 4217 has other decimals for %s: %d, and not %d. Compare a payment with the merchant panel: till currency check %s",
+					e.Code, n, e.Decimals, e.Code)
+			}
 			return nil
 		},
 	}
@@ -123,39 +115,24 @@ that all profiles share.`,
 	return cmd
 }
 
-// noteISO says what ISO 4217 has, if that is another number of decimals.
-func noteISO(a *cmdutil.App, e money.Entry) {
-	if n := money.ISODecimals(e.Code); n != money.Unknown && e.Decimals != money.Unknown && n != e.Decimals {
-		a.Note("ISO 4217 has other decimals for %s: %d, and not %d. Compare a payment with the merchant panel: till currency check %s",
-			e.Code, n, e.Decimals, e.Code)
-	}
-}
-
 // currencyEntry returns the entry that the flags describe, with unknown decimals. A built-in code keeps its
 // own spelling, because the service knows that one.
 func currencyEntry(code, kind, memo, format string) (money.Entry, error) {
-	kinds := map[string]api.Kind{"": "", "crypto": api.Crypto, "fiat": api.Fiat}
-	apiKind, ok := kinds[kind]
-	switch {
-	case !ok:
-		return money.Entry{},
-			cmdutil.UsageError(fmt.Sprintf("--kind: %q is not a kind of currency", kind),
-				cmp.Or(near.Question(kind, "", []string{"crypto", "fiat"}), "write crypto or fiat"))
-	case memo != "" && memo != "required":
-		return money.Entry{},
-			cmdutil.UsageError(fmt.Sprintf("--memo: %q is not one of its values", memo),
-				"write required, or leave it out")
-	case format != "" && !slices.Contains(address.Formats(), format):
-		return money.Entry{},
-			cmdutil.UsageError(fmt.Sprintf("--address-format: there is no format %q", format),
-				cmp.Or(near.Question(format, "", address.Formats()),
-					"write one of "+strings.Join(address.Formats(), ", ")))
+	for _, f := range []struct {
+		flag, what, value string
+		values            []string
+	}{{"kind", "kind", kind, []string{"crypto", "fiat"}}, {"memo", "value", memo, []string{"required"}},
+		{"address-format", "format", format, address.Formats()}} {
+		if f.value != "" && !slices.Contains(f.values, f.value) {
+			return money.Entry{}, cmdutil.UsageError(fmt.Sprintf("--%s: there is no %s %q", f.flag, f.what, f.value),
+				cmp.Or(near.Question(f.value, "", f.values), "write one of "+strings.Join(f.values, ", ")))
+		}
 	}
 	if known, ok := money.NewRegistry().Lookup(code); ok {
 		code = known.Code
 	}
-	return money.Entry{Code: code, Kind: apiKind, Decimals: money.Unknown, MemoRequired: memo != "",
-		AddressFormat: format}, nil
+	return money.Entry{Code: code, Kind: map[string]api.Kind{"crypto": api.Crypto, "fiat": api.Fiat}[kind],
+		Decimals: money.Unknown, MemoRequired: memo != "", AddressFormat: format}, nil
 }
 
 // fixedCurrencies names what can be used, because messages elsewhere name till currency set as the way out.
@@ -184,22 +161,18 @@ that all profiles share. Built-in currencies stay known.`,
 		Example: `  till currency remove Doge`,
 		Args:    cmdutil.Args("CODE"),
 		ValidArgsFunction: cmdutil.FirstArg(func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-			return ownCurrencies(a, cmd, typed), cobra.ShellCompDirectiveNoFileComp
+			s, _ := config.Resolve(a.Input(cmd))
+			if s.Profile == "" {
+				s.Own = s.Common
+			}
+			return cmdutil.CompleteCodes(s.Own, typed), cobra.ShellCompDirectiveNoFileComp
 		}),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := startEdit(a, cmd, fixedCurrencies())
 			if err != nil {
 				return err
 			}
-			err = edit(a, cmd, func(d *config.Document) error {
-				file, code := d.File(), args[0]
-				if s.Profile != "" && !hasCurrency(file.Profiles[s.Profile].Currencies, code) &&
-					hasCurrency(file.Currencies, code) {
-					return cmdutil.UsageError(fmt.Sprintf("the currency %s is in the list that all profiles share, not in the profile %s", code, s.Profile),
-						"take it out of the list currencies in "+s.ConfigFile)
-				}
-				return d.RemoveCurrency(s.Profile, code)
-			})
+			err = edit(a, cmd, func(d *config.Document) error { return d.RemoveCurrency(s.Profile, args[0]) })
 			if err != nil {
 				return err
 			}
@@ -207,19 +180,6 @@ that all profiles share. Built-in currencies stay known.`,
 			return nil
 		},
 	}
-}
-
-func ownCurrencies(a *cmdutil.App, cmd *cobra.Command, typed string) []string {
-	settings, err := config.Resolve(a.Input(cmd))
-	file, wrong := a.Input(cmd).Load()
-	if err != nil || wrong != nil {
-		return nil
-	}
-	entries := file.Currencies
-	if settings.Profile != "" {
-		entries = file.Profiles[settings.Profile].Currencies
-	}
-	return cmdutil.CompleteCodes(entries, typed)
 }
 
 // currencyRow is a currency as it is printed.

@@ -79,33 +79,24 @@ use. till config show adds what flags, the environment and defaults change.`,
 			if err != nil {
 				return err
 			}
-			name, err := profileNamed(a, cmd, args)
-			if err != nil {
-				return err
+			name := strings.Join(args, "")
+			if len(args) == 0 {
+				settings, err := config.Resolve(a.Input(cmd))
+				if err != nil {
+					return err
+				}
+				if name = settings.Profile; name == "" {
+					return &config.Error{Msg: "no profile is in use: name one, or set one up", Advice: firstSteps}
+				}
 			}
 			if err := file.MustExist(name, ""); err != nil {
 				return err
 			}
 			row := newProfileRow(file, name)
-			out.View = viewOfProfile(func(key string) bool { return row.texts[key] != "" })
+			out.View = viewOfProfile(func(key string) bool { return row.Text(key) != "" })
 			return out.One(row)
 		},
 	})
-}
-
-// profileNamed returns the profile that the argument names. Without an argument it is the profile in use.
-func profileNamed(a *cmdutil.App, cmd *cobra.Command, args []string) (string, error) {
-	if len(args) > 0 {
-		return args[0], nil
-	}
-	settings, err := config.Resolve(a.Input(cmd))
-	if err != nil {
-		return "", err
-	}
-	if settings.Profile == "" {
-		return "", &config.Error{Msg: "no profile is in use: name one, or set one up", Advice: firstSteps}
-	}
-	return settings.Profile, nil
 }
 
 func profileUseCommand(a *cmdutil.App) *cobra.Command {
@@ -180,34 +171,29 @@ max_per_withdrawal. till help settings lists all of them.`,
 				a.NoteCommand([]string{"profile", "use", name}, "the profile %s is made; use it with --profile %s, or always with:",
 					name, name)
 			}
-			if about {
-				return noteApprovals(a, cmd, name)
+			if !about {
+				return nil
 			}
-			return nil
+			file, err := a.Input(cmd).Load()
+			noteApprovals(a, file.Profiles[name])
+			return err
 		},
 	}
 }
 
 // noteApprovals says what the approvals of a profile keep from being sent.
-func noteApprovals(a *cmdutil.App, cmd *cobra.Command, name string) error {
-	file, err := a.Input(cmd).Load()
-	if err != nil {
-		return err
-	}
-	row := newProfileRow(file, name)
-	n, _ := strconv.Atoi(row.Approvals)
+func noteApprovals(a *cmdutil.App, p config.Profile) {
+	n, _ := strconv.Atoi(p.Values["approvals"])
+	persons, above := cmdutil.CountOf(n, "person"), strings.Join(p.Lists["approvals_above"], " or ")
 	switch {
 	case n == 0:
-	case len(row.ApprovalsAbove) == 0:
+	case above == "":
 		a.Note("%s must approve all that is sent with it: make a plan, and have it approved with till payout approve; "+
-			"till withdraw create sends nothing, unless approvals_above says up to which totals nobody must approve",
-			cmdutil.CountOf(n, "person"))
+			"till withdraw create sends nothing, unless approvals_above says up to which totals nobody must approve", persons)
 	default:
 		a.Note("%s must approve what is more than %s, and all in other currencies: make a plan, and have it approved with "+
-			"till payout approve; till withdraw create sends no more than that", cmdutil.CountOf(n, "person"),
-			strings.Join(row.ApprovalsAbove, " or "))
+			"till payout approve; till withdraw create sends no more than that", persons, above)
 	}
-	return nil
 }
 
 // completeKeys completes the KEY= of a setting that is not given yet.
@@ -315,38 +301,28 @@ type profileLine struct {
 	Currencies       []currencyRow `json:"currencies,omitempty"`
 }
 
-// profileRow is a profile with the text of each of its settings on one line, by key.
+// profileRow is a profile and its line.
 type profileRow struct {
 	profileLine
-	texts map[string]string
+	config.Profile
 }
 
 func newProfileRow(file config.File, name string) profileRow {
-	p := file.Profiles[name]
-	row := profileRow{texts: map[string]string{}}
+	row := profileRow{Profile: file.Profiles[name]}
 	settings := map[string]any{} // their keys are the names of the JSON
-	for key, text := range p.Values {
-		if key == "journal" {
-			text = config.RedactJournal(text)
-		}
-		settings[key], row.texts[key] = text, text
+	for key := range row.Values {
+		settings[key] = row.Text(key)
 	}
-	for key, list := range p.Lists {
-		separator := ", "
-		if key == "api_key_command" || key == "on_finish" {
-			separator = " "
-		}
-		settings[key], row.texts[key] = list, strings.Join(list, separator)
+	for key, list := range row.Lists {
+		settings[key] = list
 	}
 	if err := json.Unmarshal(render.Encode(settings), &row.profileLine); err != nil {
 		panic(err) // a test compares the names
 	}
 	row.Name, row.Current, row.BuiltIn = name, name == file.Current, name == config.Sandbox
-	var codes []string
-	for _, e := range p.Currencies {
-		row.Currencies, codes = append(row.Currencies, newCurrencyRow(e, "")), append(codes, e.Code)
+	for _, e := range row.Profile.Currencies {
+		row.profileLine.Currencies = append(row.profileLine.Currencies, newCurrencyRow(e, ""))
 	}
-	row.texts["currencies"] = strings.Join(codes, ", ")
 	return row
 }
 
@@ -372,7 +348,7 @@ func viewOfProfile(detail func(key string) bool) render.View[profileRow] {
 		listed := k.Name == "base_url" || k.Name == "account"
 		view.Columns = append(view.Columns, render.Column[row]{
 			Name: k.Name, About: k.About, Extra: !listed || !detail(k.Name), Detail: detail(k.Name),
-			Cell: func(r row) render.Cell { return render.Own(r.texts[k.Name]) },
+			Cell: func(r row) render.Cell { return render.Own(r.Text(k.Name)) },
 		})
 	}
 	return view

@@ -37,7 +37,7 @@ func TestProfileRow(t *testing.T) {
 		"base_url": "https://pay.example.com", "api_key_command": "/usr/bin/pass show till/live",
 		"max_per_run": "1.50 Doge, 25.00 USD", "currencies": "Doge, Xrp", "account": "",
 	} {
-		if got := row.texts[key]; got != want {
+		if got := row.Text(key); got != want {
 			t.Errorf("%s is %q, want %q", key, got, want)
 		}
 	}
