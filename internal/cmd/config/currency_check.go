@@ -82,10 +82,14 @@ func checkCurrencies(
 		if err != nil {
 			return err
 		}
-		c.invoice(i)
+		for _, item := range i.Items {
+			c.amount(api.Amount{Kind: i.Currency.Kind, Code: i.Currency.Code, Minor: item.Amount}, "invoice "+i.ID)
+		}
 	}
-	if err := c.prices(s.Ctx, client, reseller); err != nil {
-		return err
+	if reseller != "" {
+		if err := c.prices(s.Ctx, client, reseller); err != nil {
+			return err
+		}
 	}
 	if err := out.Slice(c.result()); err != nil {
 		return err
@@ -164,20 +168,11 @@ func (c *checker) withdrawal(w api.Withdrawal) {
 	c.amount(w.Amount, "withdrawal "+w.ID)
 }
 
-func (c *checker) invoice(i api.Invoice) {
-	for _, item := range i.Items {
-		c.amount(api.Amount{Kind: i.Currency.Kind, Code: i.Currency.Code, Minor: item.Amount}, "invoice "+i.ID)
-	}
-}
-
 // mostPaid is how many invoices of a reseller are read for a price.
 const mostPaid = 50
 
-// prices takes the price of one unit from invoices of a reseller, if one is named, that were paid in another currency.
+// prices takes the price of one unit from invoices of a reseller that were paid in another currency.
 func (c *checker) prices(ctx context.Context, client *api.Client, reseller string) error {
-	if reseller == "" {
-		return nil
-	}
 	stats, err := client.Resellers.Stats(ctx, reseller)
 	if err != nil {
 		return err
@@ -189,7 +184,8 @@ func (c *checker) prices(ctx context.Context, client *api.Client, reseller strin
 			if !known || e.Kind != api.Crypto || e.Decimals == money.Unknown || paid.Minor <= 0 {
 				continue
 			}
-			if r := c.row(e.Currency()); r == nil || r.Price != "" || read == mostPaid {
+			r := c.row(e.Currency())
+			if r == nil || r.Price != "" || read == mostPaid {
 				continue
 			}
 			read++
@@ -197,26 +193,21 @@ func (c *checker) prices(ctx context.Context, client *api.Client, reseller strin
 			if err != nil {
 				return err
 			}
-			c.price(e, paid.Minor, i)
+			in, known := c.money.Lookup(i.Currency.Code)
+			if !known || in.Decimals == money.Unknown || in.Code == e.Code {
+				continue
+			}
+			var total api.Sum
+			for _, item := range i.Items {
+				total.Add(item.Amount)
+			}
+			price, _ := new(big.Rat).SetString(money.Decimal(total.Big(), in.Decimals))
+			units, _ := new(big.Rat).SetString(api.FormatDecimal(paid.Minor, e.Decimals))
+			r.Price = price.Quo(price, units).FloatString(max(in.Decimals, 4)) + " " + in.Code
+			r.PriceOf = "invoice " + i.ID
 		}
 	}
 	return nil
-}
-
-// price takes the price of one unit from an invoice, and what was paid for it in minor units.
-func (c *checker) price(e money.Entry, paid int64, i api.Invoice) {
-	in, known := c.money.Lookup(i.Currency.Code)
-	if !known || in.Decimals == money.Unknown || in.Code == e.Code {
-		return
-	}
-	total := new(big.Int)
-	for _, item := range i.Items {
-		total.Add(total, big.NewInt(item.Amount))
-	}
-	tens := func(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil) }
-	price := new(big.Rat).SetFrac(total.Mul(total, tens(e.Decimals)), new(big.Int).Mul(big.NewInt(paid), tens(in.Decimals)))
-	r := c.row(e.Currency())
-	r.Price, r.PriceOf = price.FloatString(max(in.Decimals, 4))+" "+in.Code, "invoice "+i.ID
 }
 
 func (c *checker) amount(a api.Amount, of string) {

@@ -23,7 +23,7 @@ func (p *probe) periods() {
 	}
 	at := p.created(p.rows[0])
 	ask := func(from, to time.Time, layout string) (api.WithdrawalPage, *api.Error) {
-		return p.list(api.WithdrawalFilter{From: from.Format(layout), To: to.Format(layout)}, p.first, p.size())
+		return p.list(api.WithdrawalFilter{From: from.Format(layout), To: to.Format(layout)}, p.first, p.size)
 	}
 	moment, refused := ask(at, at, p.layout)
 	if refused != nil {
@@ -74,7 +74,7 @@ func (p *probe) filters() {
 			}
 			at := p.created(w)
 			got, refused := p.list(api.WithdrawalFilter{From: at.Format(p.layout), Tags: []string{before.Status},
-				To: at.Add(time.Second).Format(p.layout)}, p.first, p.size())
+				To: at.Add(time.Second).Format(p.layout)}, p.first, p.size)
 			if refused != nil {
 				return
 			}
@@ -86,13 +86,6 @@ func (p *probe) filters() {
 			return
 		}
 	}
-}
-
-func (p *probe) size() int {
-	if largest, err := strconv.Atoi(p.value("max_page_size")); err == nil {
-		return min(api.DefaultPageSize, largest)
-	}
-	return api.DefaultPageSize
 }
 
 // requests makes list requests with more than the interface shows.
@@ -130,37 +123,29 @@ func (p *probe) missing() {
 	}
 }
 
-var (
-	uuidText   = regexp.MustCompile(`(?i)^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
-	digitsText = regexp.MustCompile(`^[1-9][0-9]*$`)
-)
-
 // kindOf returns what all of some texts look like: uuid, digits or text; empty if there are none.
 func kindOf(texts []string) string {
-	kind := ""
-	for _, text := range texts {
-		is := "text"
-		if uuidText.MatchString(text) {
-			is = "uuid"
-		} else if digitsText.MatchString(text) {
-			is = "digits"
-		}
-		if kind != "" && is != kind {
-			return "text"
-		}
-		kind = is
+	all := func(pattern string) bool {
+		like := regexp.MustCompile(pattern)
+		return !slices.ContainsFunc(texts, func(text string) bool { return !like.MatchString(text) })
 	}
-	return kind
+	switch {
+	case len(texts) == 0:
+		return ""
+	case all(`(?i)^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`):
+		return "uuid"
+	case all(`^[1-9][0-9]*$`):
+		return "digits"
+	}
+	return "text"
 }
 
 // fields says what the fields of the sample look like.
 func (p *probe) fields() {
 	var ids, merchants, orders []string
-	owners := map[string]bool{}
 	var testnet, amount, memo, absent, fiat string
 	for _, w := range p.rows {
 		ids, merchants = append(ids, w.ID), append(merchants, w.MerchantID)
-		owners[w.MerchantID] = true
 		if w.ExternalOrderID != "" {
 			orders = append(orders, w.ExternalOrderID)
 		}
@@ -183,8 +168,8 @@ func (p *probe) fields() {
 	}
 	p.tell("id_format", kindOf(ids), "what ids look like")
 	p.tell("merchant_id_format", kindOf(merchants), "what merchant_ids look like")
-	if len(owners) > 1 {
-		p.tell("merchant_sees", "all", "withdrawals of %s", cmdutil.CountOf(len(owners), "merchant"))
+	if owners := len(slices.Compact(slices.Sorted(slices.Values(merchants)))); owners > 1 {
+		p.tell("merchant_sees", "all", "withdrawals of %s", cmdutil.CountOf(owners, "merchant"))
 	}
 	p.tell("order_id_format", kindOf(orders), "what %s look like", cmdutil.CountOf(len(orders), "order id"))
 	p.tell("is_testnet", testnet, "of the last withdrawal read")

@@ -28,6 +28,7 @@ type probe struct {
 	s      *cmdutil.Session
 	client *api.Client
 	first  int // the number of the first page
+	size   int // of the pages that are asked for
 	total  int64
 	rows   []api.Withdrawal // from the beginning of the list
 	layout string           // of the times in rows; empty: none that till can read
@@ -43,7 +44,7 @@ func checkService(s *cmdutil.Session) ([]finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &probe{s: s, client: client}
+	p := &probe{s: s, client: client, size: api.DefaultPageSize}
 	for _, step := range []func(){
 		p.firstPage, p.pageSizes, p.read, p.pagesBeyond, p.times, p.histories, p.periods, p.filters, p.requests,
 		p.missing, p.sent, p.resellers, p.fields, p.decimals,
@@ -133,9 +134,11 @@ func (p *probe) pageSizes() {
 			_, refused := p.list(api.WithdrawalFilter{}, p.first, n+1)
 			return refused != nil || p.err != nil
 		})
+		p.size = min(p.size, largest)
 		p.tell("max_page_size", strconv.Itoa(largest), "a page of %d is refused", largest+1)
 		p.rejected("page_size_too_large", tooLarge)
 	case int64(rows) < min(got.Total, sample+1):
+		p.size = min(p.size, rows)
 		p.tell("max_page_size", strconv.Itoa(rows), "of %d, the service shows %d", sample+1, rows)
 		p.tell("page_size_too_large", "clamp", "it shows as many as it can")
 	default:
@@ -170,7 +173,7 @@ func (p *probe) raw(path, body string) (page api.WithdrawalPage, refused *api.Er
 func (p *probe) read() {
 	var unreadable []api.UnreadableWithdrawal
 	for page := p.first; len(p.rows)+len(unreadable) < sample; page++ {
-		got, refused := p.list(api.WithdrawalFilter{}, page, p.size())
+		got, refused := p.list(api.WithdrawalFilter{}, page, p.size)
 		if refused != nil || rowsOf(got) == 0 {
 			break
 		}
@@ -182,15 +185,6 @@ func (p *probe) read() {
 	if len(unreadable) > 0 {
 		p.tell("records", "unreadable", "%d of %d: %v", len(unreadable), len(p.rows)+len(unreadable), unreadable[0].Err)
 	}
-}
-
-func (p *probe) value(choice string) string {
-	for _, f := range p.found {
-		if f.Choice == choice {
-			return f.Found
-		}
-	}
-	return ""
 }
 
 func (p *probe) pagesBeyond() {
@@ -210,8 +204,10 @@ func layouts() []string {
 	dates := []string{"2006-01-02", "2006/01/02", "2006.01.02", "20060102", "02.01.2006", "02/01/2006", "01/02/2006",
 		"02-01-2006", "01-02-2006", "2/1/2006", "1/2/2006", "2.1.2006", "02 Jan 2006", "2 Jan 2006", "02-Jan-2006",
 		"Jan 2, 2006", "Mon, 02 Jan 2006", "Mon, 2 Jan 2006"}
-	fractions := []string{"", ".0", ".00", ".000", ".0000", ".00000", ".000000", ".0000000", ".00000000",
-		".000000000", ".999999999"} // the last is without the zeros at the end
+	fractions := []string{"", ".999999999"} // the last is without the zeros at the end
+	for n := range 9 {
+		fractions = slices.Insert(fractions, n+1, "."+strings.Repeat("0", n+1))
+	}
 	clocks := append(each([]string{"15:04:05", "150405"}, fractions), "3:04:05 PM", "03:04:05 PM")
 	zones := []string{"", "Z07:00", "Z0700", "-07:00", "-0700", " MST", " Z07:00", " -07:00", " -0700", " -0700 MST"}
 	return append(each(each(each(dates, []string{"T", " ", "", ", "}), clocks), zones),
@@ -251,15 +247,9 @@ func tolerates(layout, other string) bool {
 	return err == nil && got.Equal(at)
 }
 
-func (p *probe) at(text string) time.Time {
-	at, _ := time.ParseInLocation(p.layout, text, time.UTC)
-	return at
-}
-
-func (p *probe) created(w api.Withdrawal) time.Time {
-	var first time.Time
+func (p *probe) created(w api.Withdrawal) (first time.Time) {
 	for _, status := range w.Statuses {
-		if at := p.at(status.At); first.IsZero() || at.Before(first) {
+		if at, _ := time.ParseInLocation(p.layout, status.At, time.UTC); first.IsZero() || at.Before(first) {
 			first = at
 		}
 	}
