@@ -1,6 +1,9 @@
 package config
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestNormalizeBaseURL(t *testing.T) {
 	for text, want := range map[string]string{
@@ -42,22 +45,14 @@ func TestNormalizeBaseURL(t *testing.T) {
 	}
 }
 
-func TestRedactJournal(t *testing.T) {
-	for text, want := range map[string]string{
-		"/home/me/journal.db":                          "/home/me/journal.db",
-		"postgres://till@db/till":                      "postgres://till@db/till",
-		"postgres://till:pw@db/till":                   "postgres://till:xxxxx@db/till",
-		"postgresql://till:p:w@x@db:5432/till":         "postgresql://till:xxxxx@db:5432/till",
-		"postgres://till:@db/till":                     "postgres://till:xxxxx@db/till",
-		"postgres://db/till?user=u&password=pw&a=b":    "postgres://db/till?user=u&password=xxxxx&a=b",
-		"postgres://db/till?sslPassword=pw":            "postgres://db/till?sslPassword=xxxxx",
-		"postgres://db/till?p%61ssword=pw":             "postgres://db/till?p%61ssword=xxxxx",
-		"postgres://till:p/w@db/till":                  "postgres://xxxxx@db/till",
-		"postgres://till:pw@db":                        "postgres://till:xxxxx@db",
-		"postgres://db/till?options=-c%20search_path=": "postgres://db/till?options=-c%20search_path=",
+func TestValidProfileName(t *testing.T) {
+	for name, want := range map[string]bool{
+		"live": true, "9": true, "eu-2_b": true, "a-": true, strings.Repeat("a", 64): true,
+		"": false, "-a": false, "_a": false, "Live": false, "a b": false, "a.b": false, "é": false, "a\n": false,
+		strings.Repeat("a", 65): false,
 	} {
-		if got := RedactJournal(text); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
+		if got := ValidProfileName(name); got != want {
+			t.Errorf("ValidProfileName(%q) = %v", name, got)
 		}
 	}
 }

@@ -111,65 +111,63 @@ func TestSetProfileValues(t *testing.T) {
 	}
 }
 
+// refusedEdits has settings of the profile live, each with the kind of the error and parts of what it says.
+const refusedEdits = `
+account => usage write KEY=VALUE
+baseurl=x => usage the setting "baseurl" is not known: a profile has base_url, account
+output=json => usage not known
+api_key=s3cret => usage keys are not stored in the configuration
+currencies=Btc => usage till currency set
+base_url=x => usage base_url: "x" does not begin with https://
+base_url=http://x => config plain http
+time_zone=Mars => usage time_zone: "Mars" is not a time zone
+api_key_command=/bin/sh -c "echo x" => usage as a list
+api_key_command=pass show => usage absolute
+on_finish=/bin/sh -c "echo x" => usage as a list
+on_finish=report payroll => usage absolute
+allow_addresses=a,,b => usage empty part
+allow_addresses=[a => usage not a list
+max_per_run=1,000 USD => usage nothing was changed, because the configuration would be wrong: profiles.live.max_per_run: 
+max_per_run=1 Xlr => usage till currency set Xlr --decimals 7
+`
+
 func TestEditRefuses(t *testing.T) {
+	refused := func(name string, change func(*Document) error, kind, says string) {
+		path := write(t, commented)
+		err := Edit(path, change)
+		fails(t, name, err, kind, says)
+		if read(t, path) != commented || err != nil && strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("%s: the file has changed, or the error shows a secret: %v", name, err)
+		}
+	}
 	set := func(profile string, settings ...string) func(*Document) error {
 		return func(d *Document) error { return d.SetProfile(profile, settings...) }
 	}
-	for name, c := range map[string]struct {
-		change func(*Document) error
-		kind   string
-		parts  []string
+	currency := func(profile string, e money.Entry) func(*Document) error {
+		return func(d *Document) error { return d.SetCurrency(profile, e) }
+	}
+	for row := range strings.SplitSeq(strings.Trim(refusedEdits, "\n"), "\n") {
+		setting, want, _ := strings.Cut(row, " => ")
+		kind, says, _ := strings.Cut(want, " ")
+		refused(setting, set("live", setting), kind, says)
+	}
+	for _, c := range []struct {
+		change     func(*Document) error
+		kind, says string
 	}{
-		"sandbox":  {set("sandbox"), "usage", []string{"built in"}},
-		"name":     {set("Live"), "usage", []string{"lower-case"}},
-		"no value": {set("live", "account"), "usage", []string{"KEY=VALUE"}},
-		"twice":    {set("live", "account=a", "account=b"), "usage", []string{"given twice"}},
-		"unknown":  {set("live", "baseurl=x"), "usage", []string{`"baseurl" is not known`, "base_url"}},
-		"flag":     {set("live", "output=json"), "usage", []string{"not known"}},
-		"key": {set("live", "api_key=s3cret"), "usage",
-			[]string{"keys are not stored in the configuration", "till auth login"}},
-		"currencies":       {set("live", "currencies=Btc"), "usage", []string{"till currency set"}},
-		"url":              {set("live", "base_url=x"), "usage", []string{"base_url: "}},
-		"http":             {set("live", "base_url=http://x"), "config", []string{"plain http"}},
-		"time zone":        {set("live", "time_zone=Mars"), "usage", []string{"time_zone: "}},
-		"command quotes":   {set("live", `api_key_command=/bin/sh -c "echo x"`), "usage", []string{"as a list"}},
-		"command relative": {set("live", "api_key_command=pass show"), "usage", []string{"absolute"}},
-		"program quotes":   {set("live", `on_finish=/bin/sh -c "echo x"`), "usage", []string{"as a list"}},
-		"program relative": {set("live", "on_finish=report payroll"), "usage", []string{"absolute"}},
-		"list":             {set("live", "allow_addresses=a,,b"), "usage", []string{"empty part"}},
-		"broken list":      {set("live", "allow_addresses=[a"), "usage", []string{"not a list"}},
-		"limit": {set("live", "max_per_run=1,000 USD"), "usage",
-			[]string{"nothing was changed", "has no currency"}},
-		"limit decimals": {set("live", "max_per_run=1 Xlr"), "usage",
-			[]string{"nothing was changed", "till currency set Xlr --decimals 7"}},
-		"invalid UTF-8": {set("live", "account=\xff"), "usage", []string{"nothing was changed"}},
-		"use": {func(d *Document) error { return d.UseProfile("prod") }, "config",
-			[]string{"choose one of live, test"}},
-		"remove": {func(d *Document) error { return d.RemoveProfile("prod") }, "config",
-			[]string{"choose one of live, test"}},
-		"currency needed": {func(d *Document) error { return d.RemoveCurrency("live", "xlr") }, "usage",
-			[]string{"has no currency"}},
-		"currency code": {func(d *Document) error { return d.SetCurrency("", money.Entry{Code: "a b"}) }, "usage",
-			[]string{"not a code"}},
-		"currency kind": {func(d *Document) error { return d.SetCurrency("", money.Entry{Code: "Doge", Decimals: -1}) },
-			"usage", []string{"--kind crypto"}},
-		"currency number": {func(d *Document) error { return d.SetCurrency("", money.Entry{Code: "Btc", Decimals: 19}) },
-			"usage", []string{"0 to 18"}},
-		"currency format": {func(d *Document) error {
-			return d.SetCurrency("", money.Entry{Code: "Btc", Decimals: 8, AddressFormat: "btc"})
-		}, "usage", []string{"not a format"}},
-		"currency profile": {func(d *Document) error { return d.SetCurrency("prod", money.Entry{Code: "Btc"}) }, "config",
-			[]string{"does not exist"}},
+		{set("sandbox"), "usage", "built in"}, {set("Live"), "usage", "lower-case"},
+		{set("live", "account=a", "account=b"), "usage", "given twice"},
+		{set("live", "account=\xff"), "usage", "nothing was changed"},
+		{func(d *Document) error { return d.UseProfile("prod") }, "config", "choose one of live, test"},
+		{func(d *Document) error { return d.RemoveProfile("prod") }, "config", "choose one of live, test"},
+		{func(d *Document) error { return d.RemoveCurrency("live", "xlr") }, "usage", "has no currency"},
+		{currency("", money.Entry{Code: "a b"}), "usage", "not a code"},
+		{currency("", money.Entry{Code: "Doge", Decimals: -1}), "usage", "--kind crypto"},
+		{currency("", money.Entry{Code: "Btc", Decimals: 19}), "usage", "0 to 18"},
+		{currency("", money.Entry{Code: "Btc", Decimals: 8, AddressFormat: "btc"}), "usage", "not a format"},
+		{currency("prod", money.Entry{Code: "Btc"}), "config", "does not exist"},
 	} {
-		path := write(t, commented)
-		err := Edit(path, c.change)
-		fails(t, name, err, c.kind, c.parts...)
-		if read(t, path) != commented {
-			t.Errorf("%s: the file has changed", name)
-		}
-		if err != nil && strings.Contains(err.Error(), "s3cret") {
-			t.Errorf("%s: the error shows a secret", name)
-		}
+		refused(c.says, c.change, c.kind, c.says)
 	}
 	// A limit needs its currency.
 	path := write(t, "currencies: [{code: Btc, decimals: 8}]\nprofiles: {live: {max_per_run: [1 Btc]}}\n")

@@ -18,11 +18,7 @@ const origin1 = "https://pay.example.com"
 // script makes a program that a key command can run.
 func script(t *testing.T, body string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "key")
-	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+body+"\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return keyFile(t, "#!/bin/sh\n"+body+"\n", 0o700)
 }
 
 func keyFile(t *testing.T, content string, mode os.FileMode) string {
@@ -41,63 +37,60 @@ func profileWith(lines ...string) string {
 	return "current: live\nprofiles:\n  live:\n    base_url: " + origin1 + "\n    " + strings.Join(lines, "\n    ") + "\n"
 }
 
+// keyFor finds the key with a configuration file of this content, or none, and a command line. The keyring may be nil.
+func keyFor(t *testing.T, ring *fakeKeyring, file string, args ...string) (string, Origin, error) {
+	t.Helper()
+	if file != "" {
+		file = write(t, file)
+	}
+	if ring == nil {
+		ring = &fakeKeyring{}
+	}
+	k := Keys{Env: noEnv, Stdin: strings.NewReader("from-stdin\r\n"), Keyring: ring.keyring()}
+	return k.Key(context.Background(), resolve(t, file, nil, args...))
+}
+
 func TestKeyPrecedence(t *testing.T) {
-	command := "api_key_command: [" + script(t, "echo from-command") + "]"
-	file := "api_key_file: " + keyFile(t, "from-file\n", 0o600)
-	ring := &fakeKeyring{entries: map[string]string{"till live@" + origin1: "from-keyring"}}
-	flag := keyFile(t, "from-flag\n", 0o600)
-	for _, c := range []struct {
-		file        string
-		env         func(string) string
-		args        []string
-		key, source string
-	}{
-		{profileWith(command, file), env("TILL_API_KEY", "from-env"), []string{"--api-key-file", flag}, "from-flag",
-			"flag --api-key-file"},
-		{profileWith(command, file), env("TILL_API_KEY", "from-env"), []string{"--api-key-file", "-"}, "from-stdin",
-			"flag --api-key-file"},
-		{profileWith(command, file), env("TILL_API_KEY", "from-env\n"), nil, "from-env", "environment TILL_API_KEY"},
-		{profileWith(command, file), nil, nil, "from-command", "profile live, api_key_command"},
-		{profileWith(file), nil, nil, "from-file", "profile live, api_key_file"},
-		{profileWith(), nil, nil, "from-keyring", "keyring"},
+	both := profileWith("api_key_command: ["+script(t, "echo from-command")+"]",
+		"api_key_file: "+keyFile(t, "from-file\n", 0o600))
+	ring := &fakeKeyring{entries: map[string]string{"till live@" + origin1: "from-keyring",
+		"till default@" + origin1: "k1"}}
+	for _, c := range []struct{ file, flag, key, source string }{
+		{both, keyFile(t, "from-flag\n", 0o600), "from-flag", "flag --api-key-file"},
+		{both, "-", "from-stdin", "flag --api-key-file"},
+		{both, "", "from-command", "profile live, api_key_command"},
+		{profileWith(), "", "from-keyring", "keyring"},
+		{"", "", "k1", "keyring"}, // without a profile there may be one for the address
 	} {
-		if c.env == nil {
-			c.env = noEnv
+		args := []string{"--base-url", origin1 + "/api"}
+		if c.flag != "" {
+			args = append(args, "--api-key-file", c.flag)
 		}
-		k := Keys{Env: c.env, Stdin: strings.NewReader("from-stdin\r\n"), Keyring: ring.keyring()}
-		s := resolve(t, write(t, c.file), c.env, c.args...)
-		key, source, err := k.Key(context.Background(), s)
-		if err != nil || key != c.key || source.String() != c.source || k.Source(s) != source {
+		key, source, err := keyFor(t, ring, c.file, args...)
+		if err != nil || key != c.key || source.String() != c.source {
 			t.Errorf("%q (%s), %v; want %q (%s)", key, source, err, c.key, c.source)
 		}
 	}
-	if ring.calls.Load() != 1 {
-		t.Errorf("the keyring was asked %d times, though only one case needs it", ring.calls.Load())
+	if ring.calls.Load() != 2 {
+		t.Errorf("the keyring was asked %d times, though only two cases need it", ring.calls.Load())
 	}
 }
 
 func TestNoKey(t *testing.T) {
-	_, _, err := Keys{Env: noEnv, Keyring: (&fakeKeyring{}).keyring()}.Key(context.Background(), resolve(t, write(t, profileWith()), nil))
+	_, _, err := keyFor(t, nil, profileWith())
 	fails(t, "no entry", err, "config", "the profile live has no key for https://pay.example.com", "till auth login")
-	if !errors.Is(err, ErrNoKey) {
-		t.Error("not ErrNoKey")
-	}
-	ring := &fakeKeyring{}
-	_, _, err = Keys{Env: noEnv, Keyring: ring.keyring()}.Key(context.Background(), resolve(t, "", nil, "--sandbox"))
-	if !errors.Is(err, ErrNoKey) || ring.calls.Load() != 0 {
-		t.Errorf("%v, %d calls", err, ring.calls.Load())
-	}
-	// Without a profile there may be a keyring's key for the address.
-	ring = &fakeKeyring{entries: map[string]string{"till default@" + origin1: "k1"}}
-	key, _, err := Keys{Env: noEnv, Keyring: ring.keyring()}.Key(context.Background(), resolve(t, "", nil, "--base-url", origin1+"/api"))
-	if key != "k1" || err != nil {
-		t.Errorf("%q, %v", key, err)
+	// The name of an entry includes the origin.
+	ring := &fakeKeyring{entries: map[string]string{"till live@" + origin1: "k1"}}
+	_, _, elsewhere := keyFor(t, ring, profileWith(), "--base-url", "https://evil.example")
+	_, _, sandbox := keyFor(t, ring, "", "--sandbox")
+	if !errors.Is(err, ErrNoKey) || !errors.Is(elsewhere, ErrNoKey) || !errors.Is(sandbox, ErrNoKey) ||
+		ring.calls.Load() != 1 {
+		t.Errorf("%v, %v, %v, %d calls", err, elsewhere, sandbox, ring.calls.Load())
 	}
 }
 
 func TestUnreachableKeyring(t *testing.T) {
-	s := resolve(t, write(t, profileWith()), nil)
-	_, _, err := Keys{Env: noEnv, Keyring: (&fakeKeyring{err: errors.New("no bus")}).keyring()}.Key(context.Background(), s)
+	_, _, err := keyFor(t, &fakeKeyring{err: errors.New("no bus")}, profileWith())
 	fails(t, "error", err, "config", "no bus", "--api-key-file", "TILL_API_KEY", "api_key_command", "api_key_file")
 	if errors.Is(err, ErrNoKey) {
 		t.Error("an unreachable keyring is taken for an empty one")
@@ -105,13 +98,19 @@ func TestUnreachableKeyring(t *testing.T) {
 	block := make(chan struct{})
 	defer close(block)
 	k := Keys{Env: noEnv, Keyring: (&fakeKeyring{block: block}).keyring(), keyringLimit: 20 * time.Millisecond}
+	s := resolve(t, write(t, profileWith()), nil)
 	_, _, err = k.Key(context.Background(), s)
 	fails(t, "silent", err, "config", "did not answer in time")
 
+	// Neither the keyring nor standard input, to which nothing is ever written, is waited for after an interruption.
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, _, err = k.Key(ctx, s); !errors.Is(err, context.Canceled) {
-		t.Errorf("interrupted: %v", err)
+	_, _, err = k.Key(ctx, s)
+	r, w := io.Pipe()
+	defer w.Close()
+	_, _, err2 := Keys{Env: noEnv, Stdin: r}.Key(ctx, Settings{keyFlag: "-", BaseURL: origin1})
+	if !errors.Is(err, context.Canceled) || !errors.Is(err2, context.Canceled) {
+		t.Errorf("interrupted: %v, %v", err, err2)
 	}
 }
 
@@ -120,71 +119,43 @@ func TestKeyStaysAtItsOrigin(t *testing.T) {
 	ran := filepath.Join(t.TempDir(), "ran")
 	command := profileWith("api_key_command: [" + script(t, "touch "+ran+"; echo k1") + "]")
 	file := profileWith("api_key_file: " + keyFile(t, "k1", 0o600))
-	for _, c := range []struct {
-		file string
-		url  string
-		ok   bool
-	}{
-		{file, origin1, true},
-		{file, origin1 + ":443/v2", true}, // another path of the same origin
-		{file, "https://evil.example", false},
-		{file, origin1 + ".evil.example", false},
-		{file, origin1 + ":8443", false},
-		{file, "http://127.0.0.1", false},
-		{command, "https://evil.example", false},
-	} {
-		for _, s := range []Settings{resolve(t, write(t, c.file), nil, "--base-url", c.url),
-			resolve(t, write(t, c.file), env("TILL_BASE_URL", c.url))} {
-			key, _, err := Keys{Env: noEnv, Keyring: (&fakeKeyring{}).keyring()}.Key(context.Background(), s)
-			if c.ok && (key != "k1" || err != nil) {
-				t.Errorf("%s: %q, %v", c.url, key, err)
-			} else if !c.ok {
-				fails(t, c.url, err, "config", "goes to https://pay.example.com only", "--api-key-file or TILL_API_KEY",
-					s.Origin("base_url").String())
-			}
+	for _, url := range []string{origin1, origin1 + ":443/v2"} { // another path of the same origin
+		if key, _, err := keyFor(t, nil, file, "--base-url", url); key != "k1" || err != nil {
+			t.Errorf("%s: %q, %v", url, key, err)
+		}
+	}
+	for _, url := range []string{"https://evil.example", origin1 + ".evil.example", origin1 + ":8443",
+		"http://127.0.0.1"} {
+		for _, profile := range []string{file, command} {
+			_, _, err := keyFor(t, nil, profile, "--base-url", url)
+			fails(t, url, err, "config", "goes to https://pay.example.com only", "--api-key-file or TILL_API_KEY",
+				"flag --base-url")
 		}
 	}
 	if _, err := os.Stat(ran); err == nil {
 		t.Error("the key command ran for another origin")
 	}
-	// A key that was given by hand goes to any address.
-	s := resolve(t, write(t, file), nil, "--base-url", "https://elsewhere.example")
-	if key, _, err := (Keys{Env: env("TILL_API_KEY", "k2")}).Key(context.Background(), s); key != "k2" || err != nil {
-		t.Errorf("%q, %v", key, err)
-	}
-	// The name of a keyring entry includes the origin.
-	ring := &fakeKeyring{entries: map[string]string{"till live@" + origin1: "k1"}}
-	_, _, err := Keys{Env: noEnv, Keyring: ring.keyring()}.Key(context.Background(),
-		resolve(t, write(t, profileWith()), nil, "--base-url", "https://evil.example"))
-	if !errors.Is(err, ErrNoKey) {
-		t.Errorf("%v, want no key for that address", err)
-	}
 	// A profile without an address cannot send its key anywhere.
-	s = resolve(t, write(t, "profiles: {live: {api_key_file: /k}}"), nil, "--profile", "live", "--base-url", origin1)
-	_, _, err = Keys{Env: noEnv}.Key(context.Background(), s)
+	_, _, err := keyFor(t, nil, "profiles: {live: {api_key_file: /k}}", "--profile", "live", "--base-url", origin1)
 	fails(t, "no base_url", err, "config", "has no base_url", "till profile set live base_url=")
 }
 
 func TestSandboxKeyStaysOnThisMachine(t *testing.T) {
-	const marked = "till_sandbox_1"
-	for _, c := range []struct {
-		key  string
-		args []string
-		says string // empty: no error
-	}{
-		{marked, []string{"--base-url", "http://127.0.0.1:1"}, ""},
-		{marked, []string{"--base-url", "https://[::1]:1"}, ""},
-		{marked, []string{"--sandbox"}, ""},
-		{marked, []string{"--sandbox", "--base-url", "http://127.0.0.1:1"}, ""},
-		{marked, []string{"--base-url", "https://pay.example.com"}, "goes to this machine only"},
-		{marked, []string{"--base-url", "https://localhost:1"}, "goes to this machine only"},
-		{"real", []string{"--base-url", "http://127.0.0.1:1"}, ""},
-		{"real", []string{"--sandbox", "--base-url", "http://127.0.0.1:1"}, "is not a sandbox's"},
-		{"real", []string{"--sandbox"}, "is not a sandbox's"},
+	for _, c := range []struct{ key, args, says string }{ // no text: no error
+		{"till_sandbox_1", "--base-url http://127.0.0.1:1", ""},
+		{"till_sandbox_1", "--base-url https://[::1]:1", ""},
+		{"till_sandbox_1", "--sandbox", ""},
+		{"till_sandbox_1", "--sandbox --base-url http://127.0.0.1:1", ""},
+		{"till_sandbox_1", "--base-url https://pay.example.com", "goes to this machine only"},
+		{"till_sandbox_1", "--base-url https://localhost:1", "goes to this machine only"},
+		{"real", "--base-url http://127.0.0.1:1", ""},
+		{"real", "--sandbox --base-url http://127.0.0.1:1", "is not a sandbox's"},
+		{"real", "--sandbox", "is not a sandbox's"},
 	} {
-		_, _, err := Keys{Env: env("TILL_API_KEY", c.key)}.Key(context.Background(), resolve(t, "", nil, c.args...))
+		s := resolve(t, "", nil, strings.Fields(c.args)...)
+		_, _, err := Keys{Env: env("TILL_API_KEY", c.key)}.Key(context.Background(), s)
 		if c.says == "" && err != nil {
-			t.Errorf("%s %q: %v", c.key, c.args, err)
+			t.Errorf("%s %s: %v", c.key, c.args, err)
 		} else if c.says != "" {
 			fails(t, c.key, err, "config", c.says)
 		}
@@ -193,25 +164,20 @@ func TestSandboxKeyStaysOnThisMachine(t *testing.T) {
 
 func TestMalformedKeysAreRefused(t *testing.T) {
 	s := resolve(t, "", nil, "--base-url", origin1)
-	for name, key := range map[string]string{
-		"newline only": "\n", "inner space": "s3cret s3cret", "leading space": " s3cret", "two lines": "s3cret\ns3cret\n",
-		"two newlines": "s3cret\n\n", "control": "s3cret\x01", "NUL": "s3cret\x00", "no ASCII": "s3cret\u00e9",
-		"BOM":  "\ufeffs3cret",
-		"long": strings.Repeat("s3cret", 1000), "header": "s3cret\r\nX: y",
-	} {
+	for _, key := range []string{"\n", "s3cret s3cret", " s3cret", "s3cret\ns3cret\n", "s3cret\n\n", "s3cret\x01",
+		"s3cret\x00",
+		"s3cret\u00e9", "\ufeffs3cret", strings.Repeat("s3cret", 1000), "s3cret\r\nX: y"} {
 		_, _, err := Keys{Env: env("TILL_API_KEY", key)}.Key(context.Background(), s)
-		fails(t, name, err, "config", "the key (environment TILL_API_KEY)")
+		fails(t, key, err, "config", "the key (environment TILL_API_KEY)")
 		if err != nil && strings.Contains(err.Error(), "s3cret") {
-			t.Errorf("%s: the error shows the key: %v", name, err)
+			t.Errorf("the error shows the key: %v", err)
 		}
 	}
 	for _, content := range []string{"", strings.Repeat("x", 1<<20)} {
-		s := resolve(t, "", nil, "--base-url", origin1, "--api-key-file", keyFile(t, content, 0o600))
-		_, _, err := Keys{Env: noEnv}.Key(context.Background(), s)
+		_, _, err := keyFor(t, nil, "", "--base-url", origin1, "--api-key-file", keyFile(t, content, 0o600))
 		fails(t, "file", err, "config", "the key (flag --api-key-file)")
 	}
-	_, _, err := Keys{Env: noEnv}.Key(context.Background(),
-		resolve(t, "", nil, "--base-url", origin1, "--api-key-file", "/nonexistent"))
+	_, _, err := keyFor(t, nil, "", "--base-url", origin1, "--api-key-file", "/nonexistent")
 	fails(t, "no file", err, "config", "the file of --api-key-file cannot be opened: no such file")
 	if strings.Contains(err.Error(), "nonexistent") { // the path may be a key
 		t.Errorf("the error shows what was written: %v", err)
@@ -221,16 +187,10 @@ func TestMalformedKeysAreRefused(t *testing.T) {
 func TestKeyFileIsPrivate(t *testing.T) {
 	for mode, ok := range map[os.FileMode]bool{0o600: true, 0o400: true, 0o640: false, 0o604: false, 0o620: false} {
 		path := keyFile(t, "k1\n", mode)
-		for _, s := range []Settings{
-			resolve(t, "", nil, "--base-url", origin1, "--api-key-file", path),
-			resolve(t, write(t, profileWith("api_key_file: "+path)), nil),
-		} {
-			key, source, err := Keys{Env: noEnv}.Key(context.Background(), s)
-			if ok && (key != "k1" || err != nil) {
-				t.Errorf("%o, %s: %q, %v", mode, source, key, err)
-			} else if !ok {
-				fails(t, mode.String(), err, "config", "open to others", "chmod 600 "+path)
-			}
+		if key, _, err := keyFor(t, nil, profileWith("api_key_file: "+path)); !ok {
+			fails(t, mode.String(), err, "config", "open to others", "chmod 600 "+path)
+		} else if key != "k1" || err != nil {
+			t.Errorf("%o: %q, %v", mode, key, err)
 		}
 	}
 }
@@ -248,8 +208,7 @@ func TestKeyFromAPipe(t *testing.T) {
 	}
 	fmt.Fprintln(write, "k1")
 	write.Close()
-	key, _, err := Keys{Env: noEnv}.Key(context.Background(), resolve(t, "", nil, "--base-url", origin1, "--api-key-file", path))
-	if key != "k1" || err != nil {
+	if key, _, err := keyFor(t, nil, "", "--base-url", origin1, "--api-key-file", path); key != "k1" || err != nil {
 		t.Errorf("%q, %v", key, err)
 	}
 }
@@ -260,17 +219,14 @@ func TestKeyFileInTheHomeDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, err := Resolve(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if key, _, err := (Keys{Env: noEnv}).Key(context.Background(), s); key != "home" || err != nil {
-		t.Errorf("%q, %v", key, err)
+	if key, _, err2 := (Keys{Env: noEnv}).Key(context.Background(), s); key != "home" || err != nil || err2 != nil {
+		t.Errorf("%q, %v, %v", key, err, err2)
 	}
 }
 
 func TestKeyCommand(t *testing.T) {
 	run := func(body string, args ...string) (string, string, error) {
-		words := fmt.Sprintf("[%s", script(t, body))
+		words := "[" + script(t, body)
 		for _, a := range args {
 			words += fmt.Sprintf(", %q", a)
 		}
@@ -279,47 +235,45 @@ func TestKeyCommand(t *testing.T) {
 		key, _, err := k.Key(context.Background(), resolve(t, write(t, profileWith("api_key_command: "+words+"]")), nil))
 		return key, stderr.String(), err
 	}
-	key, stderr, err := run(`echo "please touch" >&2; echo "  $1-$2  "; echo`, "$HOME", "*")
-	if key != "$HOME-*" || stderr != "please touch\n" || err != nil {
-		t.Errorf("%q, %q, %v: no shell comes between, and the outer space goes", key, stderr, err)
+	for _, c := range []struct {
+		body              string
+		args              []string
+		key, stderr, says string
+	}{
+		// no shell comes between, and the outer space goes
+		{`echo "please touch" >&2; echo "  $1-$2  "; echo`, []string{"$HOME", "*"}, "$HOME-*", "please touch\n", ""},
+		{"cat; echo k1", nil, "k1", "", ""}, // standard input is empty, so cat does not wait
+		{"echo locked >&2; exit 3", nil, "", "locked\n", "exit status 3"},
+		{`echo "got s3-key" >&2; echo s3-key; echo "s3%2Dkey s3-key" >&2`, nil, "s3-key",
+			"got [hidden]\ns3%2Dkey [hidden]\n", ""},
+		{"echo s3cret; echo login: me", nil, "", "", "several lines"},
+		{"exit 0", nil, "", "", "is empty"},
+		{"yes", nil, "", "", "did not end"},
+	} {
+		key, stderr, err := run(c.body, c.args...)
+		if key != c.key || stderr != c.stderr || c.says == "" && err != nil {
+			t.Errorf("%s: %q, %q, %v", c.body, key, stderr, err)
+		}
+		if c.says != "" {
+			fails(t, c.body, err, "config", c.says)
+		}
 	}
-	_, stderr, err = run("echo locked >&2; exit 3")
-	fails(t, "failed", err, "config", "exit status 3")
-	if stderr != "locked\n" {
-		t.Errorf("stderr %q", stderr)
-	}
-	_, stderr, _ = run(`echo "got s3cret-key" >&2; echo s3cret-key; echo "s3cret%2Dkey s3cret-key" >&2`)
-	if stderr != "got [hidden]\ns3cret%2Dkey [hidden]\n" {
-		t.Errorf("stderr %q has the key", stderr)
-	}
-	_, stderr, _ = run(`while :; do echo s3cret-key; done | head -c 70000 >&2; echo s3cret-key`)
+	_, stderr, _ := run(`while :; do echo s3cret-key; done | head -c 70000 >&2; echo s3cret-key`)
 	if strings.Contains(stderr, "s3") || len(stderr) < 40_000 {
 		t.Errorf("%d bytes of stderr, which ends with %q", len(stderr), stderr[max(0, len(stderr)-20):])
 	}
-	_, _, err = run("echo s3cret; echo login: me")
-	fails(t, "two lines", err, "config", "several lines")
-	_, _, err = run("exit 0")
-	fails(t, "nothing", err, "config", "is empty")
-	key, _, err = run("cat; echo k1") // standard input is empty, so cat does not wait
-	if key != "k1" || err != nil {
-		t.Errorf("%q, %v", key, err)
-	}
 	start := time.Now()
-	_, _, err = run("sleep 20 & sleep 20") // the child keeps the output open
+	_, _, err := run("sleep 20 & sleep 20") // the child keeps the output open
 	fails(t, "slow", err, "config", "did not end within 500ms")
 	if took := time.Since(start); took > 5*time.Second {
 		t.Errorf("gave up only after %v", took)
 	}
-	_, _, err = run("yes")
-	fails(t, "endless", err, "config", "did not end")
 }
 
 func TestStoreKey(t *testing.T) {
-	ctx := context.Background()
-	ring := &fakeKeyring{}
+	ctx, ring := context.Background(), &fakeKeyring{}
 	k := Keys{Env: noEnv, Keyring: ring.keyring()}
-	path := write(t, profileWith())
-	s := resolve(t, path, nil)
+	s := resolve(t, write(t, profileWith()), nil)
 	if err := k.StoreKey(ctx, s, "k1"); err != nil {
 		t.Fatal(err)
 	}
@@ -327,28 +281,16 @@ func TestStoreKey(t *testing.T) {
 		t.Errorf("%q, %q, %v", key, source, err)
 	}
 	removed, err := k.DeleteKey(ctx, s)
-	if fmt.Sprint(removed) != "[the keyring]" || err != nil || len(ring.entries) != 0 {
-		t.Errorf("%v, %v, %v", removed, err, ring.entries)
+	again, err2 := k.DeleteKey(ctx, s)
+	if fmt.Sprint(removed, again) != "[the keyring] []" || err != nil || err2 != nil || len(ring.entries) != 0 {
+		t.Errorf("%v, %v, %v, %v, %v", removed, err, again, err2, ring.entries)
 	}
-	if removed, err = k.DeleteKey(ctx, s); removed != nil || err != nil {
-		t.Errorf("%v, %v", removed, err)
-	}
-
-	for name, c := range map[string]struct {
-		s     Settings
-		key   string
-		kind  string
-		parts []string
-	}{
-		"bad key": {s, "a b", "config", []string{"white space"}},
-		"marked":  {s, "till_sandbox_x", "config", []string{"this machine only"}},
-		"shadowed": {resolve(t, write(t, profileWith("api_key_command: [/bin/x]")), nil), "k1", "config",
-			[]string{"takes precedence over the keyring", "till profile set live api_key_command="}},
-		"file too": {resolve(t, write(t, profileWith("api_key_file: /k")), nil), "k1", "config",
-			[]string{"takes precedence over the keyring", "till profile set live api_key_file="}},
+	for _, c := range []struct{ line, key, says string }{
+		{"", "a b", "white space"}, {"", "till_sandbox_x", "this machine only"},
+		{"api_key_command: [/bin/x]", "k1", "till profile set live api_key_command="},
+		{"api_key_file: /k", "k1", "till profile set live api_key_file="},
 	} {
-		err := k.StoreKey(ctx, c.s, c.key)
-		fails(t, name, err, c.kind, c.parts...)
+		fails(t, c.says, k.StoreKey(ctx, resolve(t, write(t, profileWith(c.line)), nil), c.key), "config", c.says)
 	}
 	if len(ring.entries) != 0 {
 		t.Errorf("a refused key was stored: %v", ring.entries)
@@ -360,30 +302,17 @@ func TestStoreKey(t *testing.T) {
 func TestStoreKeyFile(t *testing.T) {
 	ctx := context.Background()
 	path := write(t, "# mine\n"+profileWith())
-	s := resolve(t, path, nil)
 	k := Keys{Env: noEnv, Keyring: (&fakeKeyring{err: errors.New("no bus")}).keyring()}
-	where, err := k.StoreKeyFile(s, "k1")
-	if err != nil || where != filepath.Join(filepath.Dir(path), "keys", "live.key") {
-		t.Fatal(where, err)
+	for _, key := range []string{"k1", "k2"} {
+		where, err := k.StoreKeyFile(resolve(t, path, nil), key)
+		if err != nil || where != filepath.Join(filepath.Dir(path), "keys", "live.key") || read(t, where) != key+"\n" {
+			t.Fatal(where, err)
+		}
 	}
-	info, err := os.Stat(where)
-	dir, err2 := os.Stat(filepath.Dir(where))
-	if err != nil || err2 != nil || info.Mode().Perm() != 0o600 || dir.Mode().Perm() != 0o700 {
-		t.Errorf("%v %v, %v %v", info.Mode(), err, dir.Mode(), err2)
-	}
-	s = resolve(t, path, nil)
-	if key, source, err := k.Key(ctx, s); key != "k1" || source.String() != "profile live, api_key_file" || err != nil {
-		t.Errorf("%q, %q, %v", key, source, err)
-	}
-	if _, err := k.StoreKeyFile(s, "k2"); err != nil {
-		t.Error(err)
-	}
-	removed, err := k.DeleteKey(ctx, s)
-	if err != nil || fmt.Sprint(removed) != "["+where+"]" || read(t, path) != "# mine\n"+profileWithAsWritten {
+	removed, err := k.DeleteKey(ctx, resolve(t, path, nil))
+	left := "# mine\ncurrent: live\nprofiles:\n  live:\n    base_url: " + origin1 + "\n"
+	if err != nil || len(removed) != 1 || read(t, path) != left {
 		t.Errorf("%v, %v, %q", removed, err, read(t, path))
-	}
-	if _, err := os.Stat(where); err == nil {
-		t.Error("the key file is still there")
 	}
 	_, err = k.StoreKeyFile(resolve(t, "", nil, "--base-url", origin1), "k1")
 	fails(t, "no profile", err, "config", "make one first")
@@ -391,27 +320,9 @@ func TestStoreKeyFile(t *testing.T) {
 	fails(t, "other origin", err, "config", "goes to https://pay.example.com only")
 	// till does not remove a key file that a person has named.
 	own := keyFile(t, "mine", 0o600)
-	s = resolve(t, write(t, profileWith("api_key_file: "+own)), nil)
-	if removed, err := (Keys{Env: noEnv, Keyring: (&fakeKeyring{}).keyring()}).DeleteKey(ctx, s); removed != nil || err != nil ||
-		read(t, own) != "mine" {
+	k.Keyring = (&fakeKeyring{}).keyring()
+	removed, err = k.DeleteKey(ctx, resolve(t, write(t, profileWith("api_key_file: "+own)), nil))
+	if removed != nil || err != nil || read(t, own) != "mine" {
 		t.Errorf("%v, %v", removed, err)
-	}
-}
-
-const profileWithAsWritten = "current: live\nprofiles:\n  live:\n    base_url: " + origin1 + "\n"
-
-func TestKeyIsNotWaitedForLongerThanWanted(t *testing.T) {
-	r, w := io.Pipe() // nothing is ever written to it
-	defer w.Close()
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() {
-		s := Settings{keyFlag: "-", BaseURL: "https://pay.example.com"}
-		_, _, err := Keys{Env: noEnv, Stdin: r}.Key(ctx, s)
-		done <- err
-	}()
-	cancel()
-	if err := <-done; !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
 	}
 }

@@ -1,9 +1,9 @@
 package config
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -30,69 +30,100 @@ profiles:
     currencies: [{code: Btc, kind: crypto, decimals: 4}]
 `
 
-// Each setting from each of its sources, with rising precedence.
+// given resolves a command line of words with the configuration two. Words such as TILL_OUTPUT=csv are variables.
+func given(t *testing.T, path, line string) (Settings, Keys, error) {
+	var variables, args []string
+	for _, word := range strings.Fields(line) {
+		if name, value, found := strings.Cut(word, "="); found && strings.ToUpper(name) == name {
+			variables = append(variables, name, value)
+		} else {
+			args = append(args, word)
+		}
+	}
+	s, err := Resolve(input(t, path, env(variables...), args...))
+	return s, Keys{Env: env(variables...)}, err
+}
+
+// resolved has command lines, each with what config show says then: a setting, its value and its origin. Of a path
+// only the last part is compared.
+const resolved = `
+=> output table (default)
+TILL_OUTPUT=yaml => output yaml (environment TILL_OUTPUT)
+TILL_OUTPUT=yaml -o csv => output csv (flag --output)
+TILL_OUTPUT=yaml -o table => output table (flag --output)
+TILL_OUTPUT=nonsense -o csv => output csv (flag --output)
+TILL_OUTPUT=yaml --jq . => output json (flag --jq)
+--jq . -o jsonl => output jsonl (flag --output)
+--template x => output json (flag --template)
+=> base_url https://pay.example.com (profile live)
+TILL_BASE_URL=https://Env.example/ => base_url https://env.example (environment TILL_BASE_URL)
+TILL_BASE_URL=https://env.example --base-url http://127.0.0.1:80/x/ => base_url http://127.0.0.1/x (flag --base-url)
+--profile test => base_url  (default)
+--sandbox => base_url  (default)
+TILL_BASE_URL=http://[::1]:80 --sandbox => base_url http://[::1] (environment TILL_BASE_URL)
+=> journal journal.db (profile live)
+TILL_JOURNAL=rel/e.db => journal e.db (environment TILL_JOURNAL)
+TILL_JOURNAL=e.db --journal f.db => journal f.db (flag --journal)
+TILL_JOURNAL=postgres://till:s3cret@db/till => journal till (environment TILL_JOURNAL)
+=> timeout 30s for reads, 90s for creates (default)
+TILL_TIMEOUT=5s => timeout 5s (environment TILL_TIMEOUT)
+TILL_TIMEOUT=5s --timeout 1m => timeout 1m0s (flag --timeout)
+TILL_RETRIES=7 => retries 7 (environment TILL_RETRIES)
+TILL_RETRIES=7 --retries 0 => retries 0 (flag --retries)
+=> lookup never (profile live)
+TILL_LOOKUP=auto => lookup auto (environment TILL_LOOKUP)
+--profile test => lookup auto (default)
+=> profile live (configuration current)
+TILL_PROFILE=test => profile test (environment TILL_PROFILE)
+TILL_PROFILE=test --profile live => profile live (flag --profile)
+TILL_PROFILE=nonsense --sandbox => profile sandbox (flag --sandbox)
+--sandbox --profile sandbox => profile sandbox (flag --profile)
+--sandbox=false => profile live (configuration current)
+=> account acme (profile live)
+--profile test => account test (default)
+--sandbox => account sandbox (default)
+=> color auto (default)
+NO_COLOR=1 => color never (environment NO_COLOR)
+CLICOLOR_FORCE=1 => color always (environment CLICOLOR_FORCE)
+CLICOLOR_FORCE=0 => color auto (default)
+NO_COLOR=1 CLICOLOR_FORCE=1 => color never (environment NO_COLOR)
+NO_COLOR=1 --color always => color always (flag --color)
+=> sandbox_state sandbox.db (default)
+=> time_layout 2006-01-02T15:04:05 (default)
+=> duplicate_window 10m (default)
+=> max_per_run 0.50000000 Btc (profile live)
+=> unlimited Xlr (profile live)
+=> yes false (default)
+TILL_DEBUG=t => debug true (environment TILL_DEBUG)
+TILL_NO_INPUT=1 --no-input=false => no_input false (flag --no-input)
+=> currencies Btc crypto 8 (configuration currencies)
+TILL_API_KEY=s3cret => api_key not shown (environment TILL_API_KEY)
+`
+
 func TestPrecedence(t *testing.T) {
-	type source struct {
-		args         []string
-		env          []string
-		want, origin string
-	}
-	get := map[string]func(Settings) string{
-		"output":   func(s Settings) string { return s.Output },
-		"base_url": func(s Settings) string { return s.BaseURL },
-		"journal":  func(s Settings) string { return filepath.Base(s.Journal) },
-		"timeout":  func(s Settings) string { return s.Timeout.String() },
-		"retries":  func(s Settings) string { return strconv.Itoa(s.Retries) },
-		"lookup":   func(s Settings) string { return s.Lookup },
-	}
-	for key, sources := range map[string][]source{
-		"output": {
-			{nil, nil, "table", "default"},
-			{nil, []string{"TILL_OUTPUT", "yaml"}, "yaml", "environment TILL_OUTPUT"},
-			{[]string{"-o", "csv"}, []string{"TILL_OUTPUT", "yaml"}, "csv", "flag --output"},
-			// the default, but typed
-			{[]string{"-o", "table"}, []string{"TILL_OUTPUT", "yaml"}, "table", "flag --output"},
-			{[]string{"-o", "csv"}, []string{"TILL_OUTPUT", "nonsense"}, "csv", "flag --output"},
-			{[]string{"--jq", "."}, []string{"TILL_OUTPUT", "yaml"}, "json", "flag --jq"},
-			{[]string{"--jq", ".", "-o", "jsonl"}, nil, "jsonl", "flag --output"},
-			{[]string{"--template", "x"}, nil, "json", "flag --template"},
-		},
-		"base_url": {
-			{nil, nil, "https://pay.example.com", "profile live"},
-			{nil, []string{"TILL_BASE_URL", "https://Env.example/"}, "https://env.example", "environment TILL_BASE_URL"},
-			{[]string{"--base-url", "http://127.0.0.1:80/x/"}, []string{"TILL_BASE_URL", "https://env.example"},
-				"http://127.0.0.1/x", "flag --base-url"},
-			{[]string{"--profile", "test"}, nil, "", "default"},
-			{[]string{"--sandbox"}, nil, "", "default"},
-			{[]string{"--sandbox"}, []string{"TILL_BASE_URL", "http://[::1]:8080"}, "http://[::1]:8080",
-				"environment TILL_BASE_URL"},
-		},
-		"journal": {
-			{nil, nil, "journal.db", "profile live"},
-			{nil, []string{"TILL_JOURNAL", "rel/e.db"}, "e.db", "environment TILL_JOURNAL"},
-			{[]string{"--journal", "f.db"}, []string{"TILL_JOURNAL", "e.db"}, "f.db", "flag --journal"},
-		},
-		"timeout": {
-			{nil, nil, "0s", "default"},
-			{nil, []string{"TILL_TIMEOUT", "5s"}, "5s", "environment TILL_TIMEOUT"},
-			{[]string{"--timeout", "1m"}, []string{"TILL_TIMEOUT", "5s"}, "1m0s", "flag --timeout"},
-		},
-		"retries": {
-			{nil, nil, "3", "default"},
-			{nil, []string{"TILL_RETRIES", "7"}, "7", "environment TILL_RETRIES"},
-			{[]string{"--retries", "0"}, []string{"TILL_RETRIES", "7"}, "0", "flag --retries"},
-		},
-		"lookup": {
-			{nil, nil, "never", "profile live"},
-			{nil, []string{"TILL_LOOKUP", "auto"}, "auto", "environment TILL_LOOKUP"},
-			{[]string{"--profile", "test"}, nil, "auto", "default"},
-		},
-	} {
-		for _, c := range sources {
-			s := resolve(t, write(t, two), env(c.env...), c.args...)
-			if got := get[key](s); got != c.want || s.Origin(key).String() != c.origin {
-				t.Errorf("%s with %q and %q: %q (%s), want %q (%s)", key, c.args, c.env, got, s.Origin(key), c.want, c.origin)
+	path := write(t, two)
+	for row := range strings.SplitSeq(strings.Trim(resolved, "\n"), "\n") {
+		line, want, _ := strings.Cut(row, "=> ")
+		s, keys, err := given(t, path, line)
+		if err != nil {
+			t.Errorf("%s: %v", line, err)
+			continue
+		}
+		key, _, _ := strings.Cut(want, " ")
+		got := ""
+		for _, shown := range s.Explain(keys) {
+			if shown.Name == key {
+				if key == "journal" || key == "sandbox_state" {
+					shown.Value = filepath.Base(shown.Value)
+				}
+				got = fmt.Sprintf("%s %s (%s)", key, shown.Value, shown.Origin)
 			}
+			if shown.Origin == "" || strings.Contains(shown.Value, "s3cret") {
+				t.Errorf("%s: %+v", line, shown)
+			}
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", line, got, want)
 		}
 	}
 }
@@ -103,17 +134,14 @@ func TestSettingsOfAProfile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Profile != "live" || s.Account != "acme" || s.Sandbox || s.SettleAfter != 20*time.Minute ||
-		s.DuplicateWindow != 10*time.Minute || s.LookupTimeout != 10*time.Minute ||
-		s.TimeZone.String() != "Europe/Berlin" || s.FirstPage != "auto" || s.ResellerAuth != "bearer" ||
-		s.TimeLayout != "2006-01-02T15:04:05" ||
-		s.Registry.Decimals("btc") != 8 || len(s.Limits.MaxPerRun) != 1 || s.Retries != 3 || s.Color != "auto" ||
+	if s.SettleAfter != 20*time.Minute || s.DuplicateWindow != 10*time.Minute || s.LookupTimeout != 10*time.Minute ||
+		s.TimeZone.String() != "Europe/Berlin" || s.Registry.Decimals("btc") != 8 || len(s.Limits.MaxPerRun) != 1 ||
 		s.Journal != filepath.Join(in.Home, "journal.db") || s.ProfileJournal != s.Journal ||
 		s.SandboxState != filepath.Join(in.Home, ".local/state/till/sandbox.db") {
 		t.Errorf("%+v", s)
 	}
 	s = resolve(t, write(t, two), nil, "--profile", "test")
-	if s.Account != "test" || s.Registry.Decimals("btc") != 4 || s.Limits.MaxPerRun != nil || s.ProfileJournal != "" {
+	if s.Registry.Decimals("btc") != 4 || s.Limits.MaxPerRun != nil || s.ProfileJournal != "" {
 		t.Errorf("%+v", s)
 	}
 	s = resolve(t, "", nil)
@@ -133,14 +161,6 @@ func TestFlagsArrive(t *testing.T) {
 	s = resolve(t, "", nil)
 	if len(s.Columns) > 0 || s.NoHeaders || s.Quiet || s.Yes || s.NoInput || s.DryRun || s.Debug {
 		t.Errorf("%+v", s)
-	}
-	s = resolve(t, "", env("TILL_NO_INPUT", "1", "TILL_DEBUG", "true"))
-	if !s.NoInput || !s.Debug {
-		t.Errorf("%+v", s)
-	}
-	s = resolve(t, "", env("TILL_NO_INPUT", "1"), "--no-input=false")
-	if s.NoInput {
-		t.Error("a flag that says false does not go before the environment")
 	}
 }
 
@@ -166,35 +186,6 @@ func TestCommandFlags(t *testing.T) {
 	fails(t, "lookup", err, "usage", "--lookup", "auto, always or never")
 }
 
-func TestChoosingAProfile(t *testing.T) {
-	path := write(t, two)
-	for _, c := range []struct {
-		env          []string
-		args         []string
-		want, origin string
-	}{
-		{nil, nil, "live", "configuration current"},
-		{[]string{"TILL_PROFILE", "test"}, nil, "test", "environment TILL_PROFILE"},
-		{[]string{"TILL_PROFILE", "test"}, []string{"--profile", "live"}, "live", "flag --profile"},
-		{[]string{"TILL_PROFILE", "nonsense"}, []string{"--sandbox"}, "sandbox", "flag --sandbox"},
-		{nil, []string{"--sandbox", "--profile", "sandbox"}, "sandbox", "flag --profile"},
-		{nil, []string{"--sandbox=false"}, "live", "configuration current"},
-	} {
-		s := resolve(t, path, env(c.env...), c.args...)
-		if s.Profile != c.want || s.Origin("profile").String() != c.origin || s.Sandbox != (c.want == "sandbox") {
-			t.Errorf("%q %q: %s (%s), want %s (%s)", c.env, c.args, s.Profile, s.Origin("profile"), c.want, c.origin)
-		}
-	}
-	_, err := Resolve(input(t, path, nil, "--sandbox", "--profile", "live"))
-	fails(t, "two", err, "usage", "--sandbox and --profile live")
-	_, err = Resolve(input(t, path, nil, "--profile", "prod"))
-	fails(t, "unknown", err, "config", `"prod"`, "live, test, sandbox", "till profile set")
-	_, err = Resolve(input(t, write(t, "current: gone\n"), nil))
-	fails(t, "stale", err, "config", `"gone" (configuration current)`)
-	_, err = Resolve(input(t, path, nil, "--profile", ""))
-	fails(t, "empty", err, "usage", "--profile is empty")
-}
-
 func TestSandboxProfile(t *testing.T) {
 	in := input(t, write(t, two), nil, "--sandbox")
 	in.SandboxCurrencies = func() []money.Entry { return []money.Entry{{Code: "Btc", Kind: api.Crypto, Decimals: 5}} }
@@ -210,89 +201,54 @@ func TestSandboxProfile(t *testing.T) {
 	if _, err := Resolve(in); err != nil {
 		t.Error(err)
 	}
-	for _, url := range []string{"https://pay.example.com", "https://localhost"} {
-		_, err = Resolve(input(t, "", nil, "--sandbox", "--base-url", url))
-		fails(t, url, err, "usage", "is elsewhere", "flag --base-url")
-	}
 }
+
+// unresolved has command lines, each with the kind of its error and parts of what it says.
+const unresolved = `
+-o xml => usage --output: "xml" is not one of its values: write table, json, jsonl, csv or yaml
+TILL_OUTPUT=xml => config TILL_OUTPUT: "xml"
+TILL_NO_INPUT=maybe => config TILL_NO_INPUT: "maybe"
+TILL_TIMEOUT=5 => config TILL_TIMEOUT: "5" is not a duration: write a number and a unit
+--timeout 0s => usage --timeout: "0s" is no time
+--timeout -1s => usage --timeout: "-1s" is not a duration
+TILL_RETRIES=0x3 => config TILL_RETRIES
+--retries 1001 => usage --retries: "1001" is not a number from 0 to 1000
+--retries -1 => usage --retries
+--base-url pay.example.com => usage --base-url
+--base-url= => usage --base-url
+--base-url http://pay.example.com => config --base-url: plain http
+TILL_BASE_URL=http://localhost => config TILL_BASE_URL: plain http to another machine
+--sandbox --base-url https://localhost => usage https://localhost (flag --base-url) is elsewhere
+--journal postgres://till:s3cret@db/till => usage --journal has a password
+--journal postgres://till@db/till?p%61ssword=s3cret => usage --journal has a password
+--journal postgres:/till:s3cret@db/till => config --journal: it looks like an address
+TILL_JOURNAL=till:s3cret@db/till => config TILL_JOURNAL: it looks like an address
+--journal= => usage --journal
+--jq . -o table => usage --jq works on JSON
+--jq . --template x => usage --jq and --template
+--config= => usage --config is empty
+TILL_CONFIG=/c.yaml --config=/none => config the configuration file that --config names does not exist
+--sandbox --profile live => usage --sandbox and --profile live
+--profile prod => config the profile "prod" (flag --profile) does not exist: choose one of live, test, sandbox
+--profile= => usage --profile is empty
+`
 
 func TestResolveRefuses(t *testing.T) {
-	for name, c := range map[string]struct {
-		env   []string
-		args  []string
-		kind  string
-		parts []string
-	}{
-		"output flag":      {nil, []string{"-o", "xml"}, "usage", []string{"--output", "table, json, jsonl, csv or yaml"}},
-		"output variable":  {[]string{"TILL_OUTPUT", "xml"}, nil, "config", []string{"TILL_OUTPUT", `"xml"`}},
-		"no input":         {[]string{"TILL_NO_INPUT", "maybe"}, nil, "config", []string{"TILL_NO_INPUT", `"maybe"`}},
-		"debug":            {[]string{"TILL_DEBUG", "yes"}, nil, "config", []string{"TILL_DEBUG"}},
-		"timeout":          {[]string{"TILL_TIMEOUT", "5"}, nil, "config", []string{"TILL_TIMEOUT", "a unit"}},
-		"no timeout":       {nil, []string{"--timeout", "0s"}, "usage", []string{"--timeout", "no time"}},
-		"negative timeout": {nil, []string{"--timeout", "-1s"}, "usage", []string{"--timeout", "is not a duration"}},
-		"retries":          {[]string{"TILL_RETRIES", "many"}, nil, "config", []string{"TILL_RETRIES"}},
-		"hex retries":      {[]string{"TILL_RETRIES", "0x3"}, nil, "config", []string{"TILL_RETRIES"}},
-		"many retries":     {nil, []string{"--retries", "1001"}, "usage", []string{"--retries", "0 to 1000"}},
-		"negative retries": {nil, []string{"--retries", "-1"}, "usage", []string{"--retries"}},
-		"color":            {nil, []string{"--color", "yes"}, "usage", []string{"--color", "auto, always or never"}},
-		"url":              {nil, []string{"--base-url", "pay.example.com"}, "usage", []string{"--base-url"}},
-		"empty url":        {nil, []string{"--base-url", ""}, "usage", []string{"--base-url"}},
-		"http": {nil, []string{"--base-url", "http://pay.example.com"}, "config",
-			[]string{"--base-url", "plain http"}},
-		"http variable": {[]string{"TILL_BASE_URL", "http://localhost"}, nil, "config",
-			[]string{"TILL_BASE_URL", "127.0.0.1"}},
-		"journal password": {nil, []string{"--journal", "postgres://till:s3cret@db/till"}, "usage",
-			[]string{"--journal has a password", "TILL_JOURNAL"}},
-		"journal query": {nil, []string{"--journal", "postgres://till@db/till?p%61ssword=s3cret"}, "usage",
-			[]string{"--journal has a password"}},
-		"journal flag": {nil, []string{"--journal", "postgres:/till:s3cret@db/till"}, "config",
-			[]string{"--journal", "looks like an address"}},
-		"journal variable": {[]string{"TILL_JOURNAL", "postgres:/till:s3cret@db/till"}, nil, "config",
-			[]string{"TILL_JOURNAL", "looks like an address"}},
-		"journal port": {[]string{"TILL_JOURNAL", "postgres://till:s3cret@db:none/till"}, nil, "config",
-			[]string{"TILL_JOURNAL", "cannot be understood"}},
-		"journal without //": {[]string{"TILL_JOURNAL", "till:s3cret@db/till"}, nil, "config",
-			[]string{"TILL_JOURNAL", "looks like an address"}},
-		"empty journal":   {nil, []string{"--journal", ""}, "usage", []string{"--journal"}},
-		"jq and table":    {nil, []string{"--jq", ".", "-o", "table"}, "usage", []string{"--jq works on JSON"}},
-		"jq and template": {nil, []string{"--jq", ".", "--template", "x"}, "usage", []string{"--jq and --template"}},
-		"named file": {[]string{"TILL_CONFIG", "/nonexistent/c.yaml"}, nil, "config",
-			[]string{"the configuration file that TILL_CONFIG names does not exist"}},
-		"empty config flag": {nil, []string{"--config", ""}, "usage", []string{"--config is empty"}},
-	} {
-		_, err := Resolve(input(t, "", env(c.env...), c.args...))
-		fails(t, name, err, c.kind, c.parts...)
+	path := write(t, two)
+	for row := range strings.SplitSeq(strings.Trim(unresolved, "\n"), "\n") {
+		line, want, _ := strings.Cut(row, " => ")
+		kind, says, _ := strings.Cut(want, " ")
+		_, _, err := given(t, path, line)
+		fails(t, line, err, kind, says)
 		if err != nil && strings.Contains(err.Error(), "s3cret") {
-			t.Errorf("%s: the error shows a secret: %v", name, err)
+			t.Errorf("%s: the error shows a secret: %v", line, err)
 		}
 	}
-	s := resolve(t, "", env("TILL_JOURNAL", "postgres://till:s3cret@db/till"))
-	if s.Journal != "postgres://till:s3cret@db/till" {
-		t.Error("a password in the environment is fine, and must arrive")
-	}
-	for _, row := range s.Explain(Keys{Env: noEnv}) {
-		if strings.Contains(row.Value, "s3cret") {
-			t.Errorf("config show tells the password: %v", row)
-		}
-	}
-}
-
-func TestColor(t *testing.T) {
-	for _, c := range []struct {
-		env          []string
-		args         []string
-		want, origin string
-	}{
-		{nil, nil, "auto", "default"},
-		{[]string{"NO_COLOR", "1"}, nil, "never", "environment NO_COLOR"},
-		{[]string{"CLICOLOR_FORCE", "1"}, nil, "always", "environment CLICOLOR_FORCE"},
-		{[]string{"CLICOLOR_FORCE", "0"}, nil, "auto", "default"},
-		{[]string{"NO_COLOR", "1", "CLICOLOR_FORCE", "1"}, nil, "never", "environment NO_COLOR"},
-		{[]string{"NO_COLOR", "1"}, []string{"--color", "always"}, "always", "flag --color"},
-	} {
-		if s := resolve(t, "", env(c.env...), c.args...); s.Color != c.want || s.Origin("color").String() != c.origin {
-			t.Errorf("%q %q: %s (%s)", c.env, c.args, s.Color, s.Origin("color"))
-		}
+	_, err := Resolve(input(t, write(t, "current: gone\n"), nil))
+	fails(t, "stale", err, "config", `"gone" (configuration current)`)
+	const journal = "postgres://till:s3cret@db/till"
+	if s, _, err := given(t, path, "TILL_JOURNAL="+journal); s.Journal != journal {
+		t.Errorf("a password in the environment must arrive: %v", err)
 	}
 }
 
@@ -341,49 +297,5 @@ func TestRequireBaseURL(t *testing.T) {
 	fails(t, "profile", err, "config", "till profile set test base_url=https://...")
 	if url, err := resolve(t, write(t, two), nil).RequireBaseURL(); url != "https://pay.example.com" || err != nil {
 		t.Errorf("%q, %v", url, err)
-	}
-}
-
-// If nothing is limited, there is no row without_limit.
-func TestExplainWithoutLimits(t *testing.T) {
-	s := resolve(t, write(t, "profiles:\n  live: {currencies: [{code: Btc, decimals: 8, address_format: bitcoin}]}\n"),
-		nil, "--profile", "live")
-	for _, row := range s.Explain(Keys{Env: noEnv}) {
-		if row.Name == "without_limit" {
-			t.Errorf("%+v", row)
-		}
-		if row.Name == "currencies" && row.Value != "Btc crypto 8 bitcoin" {
-			t.Errorf("%+v", row)
-		}
-	}
-}
-
-func TestExplain(t *testing.T) {
-	s := resolve(t, write(t, two), env("TILL_OUTPUT", "json", "TILL_API_KEY", "s3cret"), "--timeout", "5s")
-	got := map[string]Row{}
-	for _, row := range s.Explain(Keys{Env: env("TILL_API_KEY", "s3cret")}) {
-		if row.Origin == "" || strings.Contains(row.Value, "s3cret") {
-			t.Errorf("%+v", row)
-		}
-		got[row.Name] = row
-	}
-	for _, want := range []Row{
-		{"config_file", s.ConfigFile, "flag --config"},
-		{"profile", "live", "configuration current"},
-		{"output", "json", "environment TILL_OUTPUT"},
-		{"timeout", "5s", "flag --timeout"},
-		{"retries", "3", "default"},
-		{"account", "acme", "profile live"},
-		{"time_zone", "Europe/Berlin", "profile live"},
-		{"first_page", "auto", "default"},
-		{"max_per_run", "0.50000000 Btc", "profile live"},
-		{"unlimited", "Xlr", "profile live"},
-		{"yes", "false", "default"},
-		{"currencies", "Btc crypto 8", "configuration currencies"},
-		{"api_key", "not shown", "environment TILL_API_KEY"},
-	} {
-		if got[want.Name] != want {
-			t.Errorf("got %+v, want %+v", got[want.Name], want)
-		}
 	}
 }

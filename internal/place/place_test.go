@@ -47,7 +47,7 @@ func TestCheckTakes(t *testing.T) {
 	}
 }
 
-func TestRedactMistypedAddresses(t *testing.T) {
+func TestRedact(t *testing.T) {
 	for text, want := range map[string]string{
 		"postgres:/till:s3cret@db/till":          "postgres:xxxxx@db/till",
 		"mysql://u:s3cret@db/x?password=s3cret":  "mysql:xxxxx@db/x",
@@ -59,6 +59,13 @@ func TestRedactMistypedAddresses(t *testing.T) {
 		"postgres://till:12@34/s3cret@db/till":   "postgres://xxxxx@db/till",
 		"/home/me/a:b@c.db":                      "/home/me/a:b@c.db",
 		"postgresql:/till:s3cret@db@elsewhere/x": "postgresql:xxxxx@elsewhere/x",
+		"postgres://till@db/till":                "postgres://till@db/till",
+		"postgresql://till:p:w@x@db:5432/till":   "postgresql://till:xxxxx@db:5432/till",
+		"postgres://till:@db/till":               "postgres://till:xxxxx@db/till",
+		"postgres://db/t?user=u&password=w&a=b":  "postgres://db/t?user=u&password=xxxxx&a=b",
+		"postgres://db/till?sslPassword=w":       "postgres://db/till?sslPassword=xxxxx",
+		"postgres://db/till?p%61ssword=w":        "postgres://db/till?p%61ssword=xxxxx",
+		"postgres://till:p/w@db/till":            "postgres://xxxxx@db/till",
 	} {
 		if got := Redact(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
