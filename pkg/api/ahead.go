@@ -24,10 +24,10 @@ func (c *Client) pages(list func(page int) request) fetchPage {
 	}
 }
 
-// reader reads pages, and reads ahead those that come next. It asks for a page only after the page before has
+// pager reads pages, and reads ahead those that come next. It asks for a page only after the page before has
 // been answered: rows that move from page to page while a list is read must move in the direction of the
 // reading. Only decoding runs concurrently.
-type reader struct {
+type pager struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	fetch  fetchPage
@@ -42,15 +42,15 @@ type fetched struct {
 	err  error
 }
 
-func newReader(ctx context.Context, fetch fetchPage) *reader {
+func newPager(ctx context.Context, fetch fetchPage) *pager {
 	ctx, cancel := context.WithCancel(ctx)
 	last := make(chan struct{})
 	close(last)
-	return &reader{ctx: ctx, cancel: cancel, fetch: fetch, begun: map[int]chan fetched{}, last: last}
+	return &pager{ctx: ctx, cancel: cancel, fetch: fetch, begun: map[int]chan fetched{}, last: last}
 }
 
 // page returns a page, which may have been begun already.
-func (r *reader) page(number int) (WithdrawalPage, error) {
+func (r *pager) page(number int) (WithdrawalPage, error) {
 	r.asked++
 	if _, ok := r.begun[number]; !ok {
 		r.begin(number)
@@ -63,7 +63,7 @@ func (r *reader) page(number int) (WithdrawalPage, error) {
 
 // want begins to read the pages from number on, up to last. It does nothing until two pages were asked for: a
 // caller who looks only at the beginning of a list should not make the service read more.
-func (r *reader) want(number int, last int64) {
+func (r *pager) want(number int, last int64) {
 	if r.asked < 2 {
 		return
 	}
@@ -74,7 +74,7 @@ func (r *reader) want(number int, last int64) {
 	}
 }
 
-func (r *reader) begin(number int) {
+func (r *pager) begin(number int) {
 	result, before, answered := make(chan fetched, 1), r.last, make(chan struct{})
 	r.begun[number], r.last = result, answered
 	r.group.Go(func() {
@@ -90,7 +90,7 @@ func (r *reader) begin(number int) {
 }
 
 // stop cancels the calls in flight and waits until they have ended.
-func (r *reader) stop() {
+func (r *pager) stop() {
 	r.cancel()
 	r.group.Wait()
 }

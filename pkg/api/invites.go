@@ -1,12 +1,6 @@
 package api
 
-import (
-	"context"
-	"errors"
-
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-)
+import "context"
 
 // Invites has the calls about invitations to become a reseller. The interface does not show whether they need
 // the key: they send it unless WithoutResellerAuth is set.
@@ -29,39 +23,34 @@ func (i *Invite) UnmarshalJSON(b []byte) error { return unmarshal(b, i) }
 
 type inviteFields Invite // without the methods
 
-func (i *Invite) read(dec *jsontext.Decoder) error { return readFields(dec, (*inviteFields)(i)) }
+func (i *Invite) members() []member {
+	return []member{{"invite", &i.Invite, false}, {"label", &i.Label, false}, {"url", &i.URL, false}}
+}
 
-func (i *Invite) check() error {
-	if !isUUID(i.Invite) {
-		return errors.New("an invite whose invite is not a UUID")
+func (i *Invite) read(r *reader) error {
+	if err := r.record(&i.source, i.members()...); err != nil {
+		return err
 	}
-	return nil
+	return CheckUUID(i.Invite)
 }
 
 // createdInvite is an Invite that must have all its fields: an incomplete one does not prove that an invite
 // was created.
 type createdInvite struct{ Invite }
 
-func (i *createdInvite) check() error {
-	if err := i.Invite.check(); err != nil {
-		return err
+func (i *createdInvite) read(r *reader) error {
+	err := r.record(&i.source, member{"invite", &i.Invite.Invite, true}, member{"label", (*plainText)(&i.Label), true},
+		member{"url", &i.URL, true})
+	if err == nil {
+		err = CheckUUID(i.Invite.Invite)
 	}
-	var got struct {
-		Label *string `json:"label"`
-	}
-	if err := json.Unmarshal(i.raw, &got); err != nil || got.Label == nil || i.URL == "" {
-		return errors.New("an invite without its url or label")
-	}
-	return nil
+	return err
 }
 
 // invites is an array of invites.
 type invites []Invite
 
-func (v *invites) decode(dec *jsontext.Decoder, body []byte) (err error) {
-	*v, err = list[Invite](dec, body, "invites", maxItems)
-	return err
-}
+func (v *invites) read(r *reader) error { return elements(r, maxItems, (*[]Invite)(v)) }
 
 // List returns all invites.
 //

@@ -3,12 +3,10 @@ package api
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 
 	gojson "github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Invoices has the calls about the merchant's invoices. All of them send the key.
@@ -50,32 +48,29 @@ func (i InvoiceItem) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads the object. It refuses an amount that is not a string with an int64 in plain digits.
 func (i *InvoiceItem) UnmarshalJSON(b []byte) error { return unmarshal(b, i) }
 
-func (i *InvoiceItem) read(dec *jsontext.Decoder) error {
-	priced := false
-	err := eachKey(dec, "item", func(key string) (err error) {
-		switch key {
-		case "amount":
-			var text string
-			if text, err = nonEmptyString(dec, "amount of the item"); err != nil {
-				return err
-			}
-			priced = true
-			i.Amount, err = strconv.ParseInt(text, 10, 64)
-			if err != nil || strconv.FormatInt(i.Amount, 10) != text {
-				return fmt.Errorf("amount of the item: %.40q is not an integer of 64 bits in plain digits", text)
-			}
-		case "name":
-			i.Name, err = str(dec, "name of the item")
-		default:
-			err = dec.SkipValue()
-		}
-		return err
-	})
-	if err == nil && !priced {
-		return errors.New("an item without an amount")
-	}
-	return err
+func (i *InvoiceItem) read(r *reader) error {
+	return r.object(member{"amount", (*digits)(&i.Amount), true}, member{"name", (*plainText)(&i.Name), false})
 }
+
+// digits is an integer in a string.
+type digits int64
+
+func (d *digits) read(r *reader) error {
+	text, err := r.text()
+	if err != nil {
+		return err
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || strconv.FormatInt(n, 10) != text {
+		return fmt.Errorf("%.40q is not an integer of 64 bits in plain digits", text)
+	}
+	*d = digits(n)
+	return nil
+}
+
+type items []InvoiceItem
+
+func (v *items) read(r *reader) error { return elements(r, maxItems, (*[]InvoiceItem)(v)) }
 
 // MarshalJSON writes the text of RawJSON, or the fields if there is none or they were changed.
 func (i Invoice) MarshalJSON() ([]byte, error) { return marshal(i, i.raw, invoiceFields(i)) }
@@ -85,18 +80,12 @@ func (i *Invoice) UnmarshalJSON(b []byte) error { return unmarshal(b, i) }
 
 type invoiceFields Invoice // without the methods
 
-func (i *Invoice) read(dec *jsontext.Decoder) error {
-	return readFields(dec, (*invoiceFields)(i), byMethod())
-}
-
-func (i *Invoice) check() error {
-	switch {
-	case i.ID == "":
-		return errors.New("an invoice without an id")
-	case i.Currency.Code == "":
-		return errors.New("an invoice without a currency")
-	}
-	return nil
+func (i *Invoice) read(r *reader) error {
+	return r.record(&i.source, member{"id", &i.ID, true}, member{"external_order_id", &i.ExternalOrderID, false},
+		member{"external_number", &i.ExternalNumber, false}, member{"tittle", &i.Title, false},
+		member{"currency", &i.Currency, true}, member{"items", (*items)(&i.Items), false},
+		member{"created_date", &i.CreatedDate, false}, member{"due_date", &i.DueDate, false},
+		member{"choosen", &i.Choosen, false}, member{"status", &i.Status, false}, member{"state", &i.State, false})
 }
 
 // CreateInvoice is a request for an invoice. It does not send the interface's deprecated due_date, which has
@@ -119,15 +108,10 @@ func (r *CreateInvoice) UnmarshalJSON(b []byte) error { return unmarshal(b, r) }
 
 type createInvoiceFields CreateInvoice // without the methods
 
-func (r *CreateInvoice) read(dec *jsontext.Decoder) error {
-	return readFields(dec, (*createInvoiceFields)(r), byMethod())
-}
-
-func (r *CreateInvoice) check() error {
-	if r.Currency.Code == "" {
-		return errors.New("an invoice without a currency")
-	}
-	return nil
+func (c *CreateInvoice) read(r *reader) error {
+	return r.object(member{"order_id", &c.OrderID, false}, member{"number", &c.Number, false},
+		member{"title", &c.Title, false}, member{"currency", &c.Currency, true},
+		member{"items", (*items)(&c.Items), false}, member{"callback_url", &c.CallbackURL, false})
 }
 
 // Validate returns an *InvalidError if the service could not carry out the request as meant.

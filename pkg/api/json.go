@@ -5,9 +5,7 @@ import (
 	stdjson "encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"reflect"
-	"sync"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -15,39 +13,7 @@ import (
 
 // The exported types have only the methods of encoding/json, so that a program reads them as strictly with
 // either package as this one does. Calling these for each field of each record would be slow, because it
-// makes one more pass over the text of the field. So this package decodes such a field with the unexported
-// method read, either through the option byMethod or, for withdrawals, which come in long lists, through a
-// type with a method of the faster package.
-
-// byMethod makes the decoder use the method read of each type that has one. It is made at its first use: most
-// programs never need it.
-var byMethod = sync.OnceValue(func() json.Options {
-	return json.WithUnmarshalers(json.JoinUnmarshalers(
-		json.UnmarshalFromFunc(func(dec *jsontext.Decoder, v value) error { return v.read(dec) }),
-		json.UnmarshalFromFunc(func(dec *jsontext.Decoder, items *[]InvoiceItem) (err error) {
-			*items, err = elements(dec, "items", func(i *InvoiceItem) error { return i.read(dec) })
-			return err
-		}),
-	))
-})
-
-type (
-	currencyJSON Currency
-	amountJSON   Amount
-	addressJSON  Address
-	statusesJSON []Status
-)
-
-func (c *currencyJSON) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	return (*Currency)(c).read(dec)
-}
-func (a *amountJSON) UnmarshalJSONFrom(dec *jsontext.Decoder) error  { return (*Amount)(a).read(dec) }
-func (a *addressJSON) UnmarshalJSONFrom(dec *jsontext.Decoder) error { return (*Address)(a).read(dec) }
-
-func (v *statusesJSON) UnmarshalJSONFrom(dec *jsontext.Decoder) (err error) {
-	*v, err = elements(dec, "statuses", func(s *Status) error { return s.read(dec) })
-	return err
-}
+// makes one more pass over the text of the field: decode uses the unexported method read.
 
 // source is the JSON text that a value came from.
 type source struct{ raw stdjson.RawMessage }
@@ -55,8 +21,6 @@ type source struct{ raw stdjson.RawMessage }
 // RawJSON returns the JSON text that the value came from, with every field that the service sent, or nil if
 // the value was not decoded from JSON.
 func (s source) RawJSON() stdjson.RawMessage { return s.raw }
-
-func (s *source) keep(text stdjson.RawMessage) { s.raw = text }
 
 // unmarshal implements UnmarshalJSON. It decodes as an answer is decoded, and leaves value unchanged if that
 // fails. It copies text, because the caller may reuse it and a resource keeps it.
@@ -112,9 +76,9 @@ func object[T entry](items ...T) ([]byte, error) {
 
 // entries reads an object and appends an item for each of its keys. read returns the item, after it has read
 // the value of the key.
-func entries[L ~[]T, T any](dec *jsontext.Decoder, what string, items *L, read func(key string) (T, error)) error {
-	return eachKey(dec, what, func(key string) error {
-		item, err := read(key)
+func entries[L ~[]T, T any](r *reader, items *L, read func(key string) (T, error)) error {
+	return r.eachKey(func(key []byte) error {
+		item, err := read(r.shared(key))
 		*items = append(*items, item)
 		return err
 	})
@@ -131,17 +95,4 @@ func one[L ~[]T, T any](text []byte, value *T) error {
 	}
 	*value = list[0]
 	return nil
-}
-
-// elements reads an array, or null for a missing one.
-func elements[T any](dec *jsontext.Decoder, what string, read func(*T) error) ([]T, error) {
-	if dec.PeekKind() == 'n' {
-		return nil, dec.SkipValue()
-	}
-	all := []T{}
-	err := eachElement(dec, what, math.MaxInt, func() error {
-		all = append(all, *new(T))
-		return read(&all[len(all)-1])
-	})
-	return all, err
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -19,17 +18,12 @@ func (k Kind) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON reads "Crypto" or "Fiat" and refuses anything else.
-func (k *Kind) UnmarshalJSON(b []byte) error {
-	var text *string
-	if err := json.Unmarshal(b, &text); err != nil {
-		return err
-	}
-	if text == nil {
-		return errors.New("null, where a kind of currency belongs")
-	}
-	kind, err := parseKind(*text)
+func (k *Kind) UnmarshalJSON(b []byte) error { return unmarshal(b, k) }
+
+func (k *Kind) read(r *reader) error {
+	text, err := r.text()
 	if err == nil {
-		*k = kind
+		*k, err = parseKind(text)
 	}
 	return err
 }
@@ -65,16 +59,14 @@ func (c Currency) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON reads the one-key object and refuses anything else.
-func (c *Currency) UnmarshalJSON(b []byte) error {
-	return unmarshal(b, c)
-}
+func (c *Currency) UnmarshalJSON(b []byte) error { return unmarshal(b, c) }
 
-func (c *Currency) read(dec *jsontext.Decoder) error {
-	return oneKey(dec, "currency", func(kind string) (err error) {
-		if c.Kind, err = parseKind(kind); err != nil {
+func (c *Currency) read(r *reader) error {
+	return r.oneKey(func(key []byte) (err error) {
+		if c.Kind, err = parseKind(string(key)); err != nil {
 			return err
 		}
-		c.Code, err = nonEmptyString(dec, "currency code")
+		c.Code, err = r.nonEmptyText()
 		return err
 	})
 }
@@ -115,21 +107,19 @@ func (a Amount) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads the nested one-key objects and refuses anything else, such as a number that is not an
 // int64 in plain digits.
-func (a *Amount) UnmarshalJSON(b []byte) error {
-	return unmarshal(b, a)
-}
+func (a *Amount) UnmarshalJSON(b []byte) error { return unmarshal(b, a) }
 
-func (a *Amount) read(dec *jsontext.Decoder) error {
-	return oneKey(dec, "amount", func(kind string) (err error) {
-		if a.Kind, err = parseKind(kind); err != nil {
+func (a *Amount) read(r *reader) error {
+	return r.oneKey(func(key []byte) (err error) {
+		if a.Kind, err = parseKind(string(key)); err != nil {
 			return err
 		}
-		return oneKey(dec, "amount", func(code string) (err error) {
-			if code == "" {
-				return errors.New("amount: the currency code is empty")
+		return r.oneKey(func(key []byte) (err error) {
+			if len(key) == 0 {
+				return errors.New("the currency code is empty")
 			}
-			a.Code = code
-			a.Minor, err = integer(dec, "amount")
+			a.Code = r.shared(key)
+			a.Minor, err = r.integer()
 			return err
 		})
 	})
@@ -169,9 +159,9 @@ func (m CodeAmounts) MarshalJSON() ([]byte, error) { return object(m...) }
 // UnmarshalJSON reads the object. Amount says which numbers are refused.
 func (m *CodeAmounts) UnmarshalJSON(b []byte) error { return unmarshal(b, m) }
 
-func (m *CodeAmounts) read(dec *jsontext.Decoder) error {
-	return entries(dec, "amounts", m, func(code string) (CodeAmount, error) {
-		minor, err := integer(dec, "amount of "+strconv.Quote(code))
+func (m *CodeAmounts) read(r *reader) error {
+	return entries(r, m, func(code string) (CodeAmount, error) {
+		minor, err := r.integer()
 		return CodeAmount{code, minor}, err
 	})
 }
@@ -187,9 +177,11 @@ func checkUnion(kind Kind, code string) error {
 }
 
 func parseKind(key string) (Kind, error) {
-	switch kind := Kind(key); kind {
-	case Crypto, Fiat:
-		return kind, nil
+	switch key {
+	case string(Crypto):
+		return Crypto, nil
+	case string(Fiat):
+		return Fiat, nil
 	}
 	return "", fmt.Errorf("the key is %.40q: it must be Crypto or Fiat", key)
 }

@@ -1,13 +1,13 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"iter"
 	"slices"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // WithdrawalFilter restricts a list of withdrawals. The zero value restricts nothing.
@@ -23,13 +23,9 @@ type WithdrawalFilter struct {
 func (f WithdrawalFilter) MarshalJSON() ([]byte, error) { return json.Marshal(filterFields(f)) }
 
 // UnmarshalJSON reads the body of the request.
-func (f *WithdrawalFilter) UnmarshalJSON(b []byte) error { return unmarshal(b, f) }
+func (f *WithdrawalFilter) UnmarshalJSON(b []byte) error { return unmarshal(b, (*filterFields)(f)) }
 
 type filterFields WithdrawalFilter // without the methods
-
-func (f *WithdrawalFilter) read(dec *jsontext.Decoder) error {
-	return readFields(dec, (*filterFields)(f))
-}
 
 // PageBase says which number the first page has. The interface does not show it.
 type PageBase int
@@ -82,40 +78,21 @@ func (p WithdrawalPage) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads what List reads. An unreadable record is an error.
 func (p *WithdrawalPage) UnmarshalJSON(b []byte) error { return unmarshal(b, p) }
 
-func (p *WithdrawalPage) decode(dec *jsontext.Decoder, body []byte) error {
-	return p.read(dec, len(body), func() (err error) {
-		p.Items, err = list[Withdrawal](dec, body, "page_content", maxRows)
-		return err
-	})
+func (p *WithdrawalPage) read(r *reader) error { return p.readWith(r, (*rows)(&p.Items)) }
+
+// readWith reads a page whose records content reads.
+func (p *WithdrawalPage) readWith(r *reader, content value) error {
+	p.size = len(r.body)
+	return r.object(member{"page_content", content, true}, member{"page_count", (*natural)(&p.PageCount), true},
+		member{"total", (*natural)(&p.Total), true})
 }
 
-// read reads a page of a size in bytes. readContent reads its records.
-func (p *WithdrawalPage) read(dec *jsontext.Decoder, size int, readContent func() error) error {
-	p.size = size
-	var content, pages, total bool
-	err := eachKey(dec, "page", func(key string) (err error) {
-		switch key {
-		case "page_content":
-			content = true
-			if dec.PeekKind() == 'n' { // an empty list, as many programs write it
-				return dec.SkipValue()
-			}
-			err = readContent()
-		case "page_count":
-			pages = true
-			p.PageCount, err = count(dec, key)
-		case "total":
-			total = true
-			p.Total, err = count(dec, key)
-		default:
-			err = dec.SkipValue()
-		}
-		return err
-	})
-	if err == nil && !(content && pages && total) {
-		return errors.New("page_content, page_count and total belong in it")
-	}
-	return err
+// rows are the records of a page, or null for an empty list, as many programs write it.
+type rows []Withdrawal
+
+func (v *rows) read(r *reader) error {
+	*v = make(rows, 0, min(bytes.Count(r.body, []byte(`"merchant_id"`)), maxRows)) // about as many as it has
+	return elements(r, maxRows, (*[]Withdrawal)(v))
 }
 
 // eachWithdrawal reads the list page after page until two pages in a row have no new withdrawal, or as many as the
@@ -123,7 +100,7 @@ func (p *WithdrawalPage) read(dec *jsontext.Decoder, size int, readContent func(
 // the service counts.
 func eachWithdrawal(ctx context.Context, opts ListOptions, fetch fetchPage) iter.Seq2[Withdrawal, error] {
 	return func(yield func(Withdrawal, error) bool) {
-		ahead := newReader(ctx, fetch)
+		ahead := newPager(ctx, fetch)
 		defer ahead.stop()
 		first, got, err := firstPage(ahead, opts.FirstPage)
 		w := walk{based: opts.FirstPage != PageBaseAuto, recent: newRecent()}
@@ -181,7 +158,7 @@ func (w *walk) ended() bool {
 // firstPage returns the first page and its number. If that is unknown, it asks for page 0. A service that
 // counts from 1 refuses this, answers with no rows, or answers with page 1. Asking for page 1 next is right
 // in each case, because rows that were seen before are left out.
-func firstPage(ahead *reader, base PageBase) (int, WithdrawalPage, error) {
+func firstPage(ahead *pager, base PageBase) (int, WithdrawalPage, error) {
 	if base == PageBaseOne {
 		got, err := ahead.page(1)
 		return 1, got, err

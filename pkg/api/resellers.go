@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
 
@@ -47,11 +46,11 @@ func (r Rebates) MarshalJSON() ([]byte, error) { return object(r...) }
 // UnmarshalJSON reads the object from code to Amount.
 func (r *Rebates) UnmarshalJSON(b []byte) error { return unmarshal(b, r) }
 
-func (r *Rebates) read(dec *jsontext.Decoder) error {
-	*r = Rebates{}
-	return entries(dec, "rebates", r, func(code string) (Rebate, error) {
+func (v *Rebates) read(r *reader) error {
+	*v = Rebates{}
+	return entries(r, v, func(code string) (Rebate, error) {
 		rebate := Rebate{Code: code}
-		err := rebate.Amount.read(dec)
+		err := rebate.Amount.read(r)
 		return rebate, err
 	})
 }
@@ -68,15 +67,13 @@ func (r *Reseller) UnmarshalJSON(b []byte) error { return unmarshal(b, r) }
 
 type resellerFields Reseller // without the methods
 
-func (r *Reseller) read(dec *jsontext.Decoder) error {
-	return readFields(dec, (*resellerFields)(r), byMethod())
-}
-
-func (r *Reseller) check() error {
-	if !isUUID(r.ID) {
-		return errors.New("a reseller whose id is not a UUID")
+func (v *Reseller) read(r *reader) error {
+	err := r.record(&v.source, member{"id", &v.ID, true}, member{"invite_info", v.InviteInfo.members(), false},
+		member{"rebates", &v.Rebates, false})
+	if err == nil {
+		err = CheckUUID(v.ID)
 	}
-	return nil
+	return err
 }
 
 // RebateList is the answer with all rebates of a reseller: an array with one Amount for each currency.
@@ -97,13 +94,11 @@ func (r RebateList) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads what Resellers.Rebate reads, and keeps the text for RawJSON.
 func (r *RebateList) UnmarshalJSON(b []byte) error { return unmarshal(b, r) }
 
-func (r *RebateList) read(dec *jsontext.Decoder) error {
-	return eachElement(dec, "rebates", maxItems, func() error {
-		var amount Amount
-		err := amount.read(dec)
-		r.Amounts = append(r.Amounts, amount)
-		return err
-	})
+func (v *RebateList) read(r *reader) error {
+	start := r.InputOffset()
+	err := elements(r, maxItems, &v.Amounts)
+	v.raw = r.since(start)
+	return err
 }
 
 // RebateMap is the answer with a reseller's rebate in one currency: an object from code to Amount.
@@ -118,18 +113,23 @@ func (r RebateMap) MarshalJSON() ([]byte, error) { return marshal(r, r.raw, r.Re
 // UnmarshalJSON reads what RebateIn reads, and keeps the text for RawJSON.
 func (r *RebateMap) UnmarshalJSON(b []byte) error { return unmarshal(b, r) }
 
-func (r *RebateMap) read(dec *jsontext.Decoder) error { return r.Rebates.read(dec) }
+func (v *RebateMap) read(r *reader) error {
+	start := r.InputOffset()
+	err := v.Rebates.read(r)
+	v.raw = r.since(start)
+	return err
+}
 
 // resellers is the object from reseller id to Reseller.
 type resellers []Reseller
 
-func (v *resellers) decode(dec *jsontext.Decoder, body []byte) error {
+func (v *resellers) read(r *reader) error {
 	*v = resellers{}
-	return entries(dec, "resellers", v, func(id string) (r Reseller, err error) {
-		if err = element(dec, body, &r); err == nil && r.ID != id {
-			err = fmt.Errorf("reseller %q stands under the key %q", r.ID, id)
+	return entries(r, v, func(id string) (one Reseller, err error) {
+		if err = one.read(r); err == nil && one.ID != id {
+			err = fmt.Errorf("reseller %q stands under the key %q", one.ID, id)
 		}
-		return r, err
+		return one, err
 	})
 }
 
@@ -154,10 +154,10 @@ func (s *Resellers) IDs(ctx context.Context) ([]string, error) {
 
 type uuids []string
 
-func (v *uuids) read(dec *jsontext.Decoder) error {
+func (v *uuids) read(r *reader) error {
 	*v = uuids{}
-	return eachElement(dec, "ids", maxItems, func() error {
-		id, err := nonEmptyString(dec, "id of a reseller")
+	return r.eachElement(maxItems, func() error {
+		id, err := r.nonEmptyText()
 		if err != nil {
 			return err
 		}

@@ -1,11 +1,6 @@
 package api
 
-import (
-	"errors"
-	"fmt"
-
-	"github.com/go-json-experiment/json/jsontext"
-)
+import "fmt"
 
 // ResellerStats are a reseller's figures over all time.
 type ResellerStats struct {
@@ -90,77 +85,41 @@ func (s ResellerStats) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads what Resellers.Stats reads, and keeps the text for RawJSON.
 func (s *ResellerStats) UnmarshalJSON(b []byte) error { return unmarshal(b, s) }
 
-func (s *ResellerStats) read(dec *jsontext.Decoder) error {
-	seen := 0
-	err := eachKey(dec, "statistics", func(key string) (err error) {
-		seen++
-		switch key {
-		case "id":
-			s.ID, err = nonEmptyString(dec, key)
-		case "label":
-			s.Label, err = str(dec, key)
-		case "invoice_stats":
-			err = (*counts)(&s.InvoiceStats).read(dec)
-		case "invoice_rebates":
-			err = entries(dec, key, &s.InvoiceRebates, func(id string) (rebate InvoiceRebate, err error) {
-				if err = rebate.read(dec); err == nil && rebate.ID != id {
-					err = fmt.Errorf("the rebate of invoice %q is under the key %q", rebate.ID, id)
-				}
-				return rebate, err
-			})
-		case "total_volume":
-			err = (*codeTotals)(&s.TotalVolume).read(dec)
-		case "total_rebates":
-			err = (*codeTotals)(&s.TotalRebates).read(dec)
-		default:
-			seen--
-			err = dec.SkipValue()
+func (s *ResellerStats) read(r *reader) error {
+	return r.record(&s.source, member{"id", &s.ID, true}, member{"label", (*plainText)(&s.Label), true},
+		member{"invoice_stats", (*counts)(&s.InvoiceStats), true},
+		member{"invoice_rebates", (*invoiceRebates)(&s.InvoiceRebates), true},
+		member{"total_volume", (*codeTotals)(&s.TotalVolume), true},
+		member{"total_rebates", (*codeTotals)(&s.TotalRebates), true})
+}
+
+func (v *counts) read(r *reader) error {
+	return entries(r, v, func(status string) (StatusCount, error) {
+		var n natural
+		err := n.read(r)
+		return StatusCount{status, int64(n)}, err
+	})
+}
+
+func (v *invoiceRebates) read(r *reader) error {
+	return entries(r, v, func(id string) (rebate InvoiceRebate, err error) {
+		if err = rebate.read(r); err == nil && rebate.ID != id {
+			err = fmt.Errorf("the rebate of invoice %q is under the key %q", rebate.ID, id)
 		}
-		return err
-	})
-	if err == nil && seen < 6 {
-		return errors.New("id, label, invoice_stats, invoice_rebates, total_volume and total_rebates belong in it")
-	}
-	return err
-}
-
-func (v *counts) read(dec *jsontext.Decoder) error {
-	return entries(dec, "invoice_stats", v, func(status string) (StatusCount, error) {
-		n, err := count(dec, "invoices that are "+status)
-		return StatusCount{status, n}, err
+		return rebate, err
 	})
 }
 
-func (r *InvoiceRebate) read(dec *jsontext.Decoder) error {
-	var paid, rebate bool
-	err := eachKey(dec, "rebate of an invoice", func(field string) (err error) {
-		switch field {
-		case "id":
-			r.ID, err = nonEmptyString(dec, field)
-		case "paid_amount":
-			paid = true
-			err = r.PaidAmount.read(dec)
-		case "rebate":
-			rebate = true
-			err = r.Rebate.read(dec)
-		case "created":
-			r.Created, err = str(dec, field)
-		default:
-			err = dec.SkipValue()
-		}
-		return err
-	})
-	if err == nil && (r.ID == "" || !paid || !rebate) {
-		return fmt.Errorf("the rebate of invoice %q: id, paid_amount and rebate belong in it", r.ID)
-	}
-	return err
+func (v *InvoiceRebate) read(r *reader) error {
+	return r.object(member{"id", &v.ID, true}, member{"paid_amount", &v.PaidAmount, true},
+		member{"rebate", &v.Rebate, true}, member{"created", (*plainText)(&v.Created), false})
 }
 
-func (v *codeTotals) read(dec *jsontext.Decoder) error {
+func (v *codeTotals) read(r *reader) error {
 	*v = codeTotals{}
-	return entries(dec, "totals", v, func(code string) (CodeTotal, error) {
+	return entries(r, v, func(code string) (CodeTotal, error) {
 		total := CodeTotal{Code: code}
-		err := total.Amounts.read(dec)
+		err := total.Amounts.read(r)
 		return total, err
 	})
 }

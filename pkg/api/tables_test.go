@@ -486,11 +486,11 @@ func TestDecodingErrorsAreReadable(t *testing.T) {
 		"":                         "its body is empty",
 		"<html>\nno":               `it is a web page or XML, not JSON, the body begins "<html>\nno"`,
 		`{"id":"x"`:                "it is cut off after 9 bytes",
-		`{"id":5}`:                 `at /id there is a number, which does not belong there`,
+		`{"id":5}`:                 `at /id: a number, where a string belongs`,
 		`{"id":"a","id":"b"}`:      `at byte 10: duplicate object member name`,
 		`{"amount":{"Fiat":null}}`: `at /amount`,
-		`{"id":"a"} x`:             `at byte 11: invalid character 'x'`,
-		"[]":                       "at the top there is an array",
+		sampleWithdrawal + " x":    `: invalid character 'x'`,
+		"[]":                       "an array, where an object belongs",
 	} {
 		if _, err := open[Withdrawal](client, request{}, []byte(body), 200); err == nil ||
 			!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "Go ") {

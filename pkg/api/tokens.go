@@ -3,43 +3,165 @@ package api
 import (
 	"bytes"
 	"cmp"
+	stdjson "encoding/json"
+	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 	"strconv"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// The functions below read tokens, because a decoder of structs accepts errors that are dangerous in a
-// payment: a null in place of a number, a number with a fraction or exponent, a second key.
+// A member is a field of an object, and where its value goes. A text that is required must not be empty.
+type member struct {
+	name     string
+	into     any // as value takes it
+	required bool
+}
 
-// oneKey reads an object that must have exactly one key. value reads the value of the key.
-func oneKey(dec *jsontext.Decoder, what string, value func(key string) error) error {
-	keys := 0
-	err := eachKey(dec, what, func(key string) error {
-		if keys++; keys > 1 {
-			return fmt.Errorf("%s: an object with more than one key, where exactly one belongs", what)
+// record reads an object and keeps its text.
+func (r *reader) record(from *source, members ...member) error {
+	start := r.InputOffset()
+	err := r.object(members...)
+	from.raw = r.since(start)
+	return err
+}
+
+// object reads an object. Other members than those named are skipped.
+func (r *reader) object(members ...member) error {
+	var seen uint
+	var err error
+	if r.lenient && r.PeekKind() != '{' {
+		err = r.SkipValue()
+	} else {
+		err = r.eachKey(func(key []byte) error {
+			i := slices.IndexFunc(members, func(m member) bool { return m.name == string(key) })
+			if i < 0 {
+				return r.SkipValue()
+			}
+			seen |= 1 << i
+			if r.lenient {
+				return r.try(members[i])
+			}
+			return r.value(members[i].into)
+		})
+	}
+	for i, m := range members {
+		text, isText := m.into.(*string)
+		switch missing := m.required && (seen&(1<<i) == 0 || isText && *text == ""); {
+		case err != nil:
+			return err
+		case r.lenient && (missing || seen == 0) && !slices.Contains(r.unread, m.name):
+			r.unread = append(r.unread, m.name)
+		case !r.lenient && missing:
+			return fmt.Errorf("it has no %s", m.name)
 		}
-		return value(key)
-	})
-	if err == nil && keys == 0 {
-		return fmt.Errorf("%s: an object without a key, where exactly one belongs", what)
+	}
+	return nil
+}
+
+// try reads the value of a member, or notes that it cannot be read.
+func (r *reader) try(m member) error {
+	text, err := r.ReadValue()
+	if err == nil && within(text, func(in *reader) error { return in.value(m.into) }) != nil {
+		reflect.ValueOf(m.into).Elem().SetZero()
+		r.unread = append(r.unread, m.name)
 	}
 	return err
 }
 
-// eachKey reads an object. value must read the value of each key.
-func eachKey(dec *jsontext.Decoder, what string, value func(key string) error) error {
-	if dec.PeekKind() != '{' {
-		return unexpected(dec, what, "an object")
-	}
-	if _, err := dec.ReadToken(); err != nil {
+// value reads a value. In place of a text, number or boolean, null means that it is missing.
+func (r *reader) value(into any) (err error) {
+	switch v := into.(type) {
+	case value:
+		return v.read(r)
+	case *stdjson.RawMessage:
+		start := r.InputOffset()
+		err = r.SkipValue()
+		*v = r.since(start)
 		return err
 	}
-	for n := 0; dec.PeekKind() == '"'; n++ {
-		if n == maxItems {
-			return fmt.Errorf("%w: %s: more than %d keys", ErrTooLarge, what, maxItems)
+	kind := r.PeekKind()
+	if kind == 'n' {
+		return r.SkipValue()
+	}
+	switch v := into.(type) {
+	case *string:
+		*v, err = r.text()
+	case *int64:
+		*v, err = r.integer()
+	case **int64:
+		*v = new(int64)
+		**v, err = r.integer()
+	case []member:
+		err = r.object(v...)
+	case *bool:
+		if kind != 't' && kind != 'f' {
+			return r.unexpected("a boolean")
 		}
-		key, err := readKey(dec)
+		*v = kind == 't'
+		_, err = r.ReadToken()
+	default:
+		text, err := r.ReadValue()
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal(text, into)
+	}
+	return err
+}
+
+// plainText is a text in place of which null is refused.
+type plainText string
+
+func (v *plainText) read(r *reader) error {
+	text, err := r.text()
+	*v = plainText(text)
+	return err
+}
+
+// natural is an integer that must not be negative.
+type natural int64
+
+func (v *natural) read(r *reader) error {
+	n, err := r.integer()
+	if err == nil && n < 0 {
+		return fmt.Errorf("%d is negative", n)
+	}
+	*v = natural(n)
+	return err
+}
+
+// oneKey reads an object that must have exactly one key. value reads the value of the key.
+func (r *reader) oneKey(value func(key []byte) error) error {
+	keys := 0
+	err := r.eachKey(func(key []byte) error {
+		if keys++; keys > 1 {
+			return errors.New("an object with more than one key, where exactly one belongs")
+		}
+		return value(key)
+	})
+	if err == nil && keys == 0 {
+		return errors.New("an object without a key, where exactly one belongs")
+	}
+	return err
+}
+
+// eachKey reads an object. value must read the value of each key, which is valid until then.
+func (r *reader) eachKey(value func(key []byte) error) error {
+	if r.PeekKind() != '{' {
+		return r.unexpected("an object")
+	}
+	if _, err := r.ReadToken(); err != nil {
+		return err
+	}
+	for n := 0; r.PeekKind() == '"'; n++ {
+		if n == maxItems {
+			return fmt.Errorf("%w: more than %d keys", ErrTooLarge, maxItems)
+		}
+		key, err := r.unquoted()
 		if err != nil {
 			return err
 		}
@@ -47,103 +169,111 @@ func eachKey(dec *jsontext.Decoder, what string, value func(key string) error) e
 			return err
 		}
 	}
-	_, err := dec.ReadToken() // the closing brace, or what is wrong with the object
+	_, err := r.ReadToken() // the closing brace, or what is wrong with the object
 	return err
 }
 
-// readKey reads the name of a key. It does not allocate for the names in every withdrawal.
-func readKey(dec *jsontext.Decoder) (string, error) {
-	text, err := dec.ReadValue()
-	if err != nil {
-		return "", err
-	}
-	for _, name := range [...]string{"Crypto", "Fiat", "currency", "address"} {
-		if string(text[1:len(text)-1]) == name {
-			return name, nil
-		}
-	}
-	name, err := jsontext.AppendUnquote(nil, text)
-	return string(name), err
-}
-
 // eachElement reads an array of at most so many elements. value must read each.
-func eachElement(dec *jsontext.Decoder, what string, most int, value func() error) error {
-	if dec.PeekKind() != '[' {
-		return unexpected(dec, what, "an array")
+func (r *reader) eachElement(most int, value func() error) error {
+	if r.PeekKind() != '[' {
+		return r.unexpected("an array")
 	}
-	if _, err := dec.ReadToken(); err != nil {
+	if _, err := r.ReadToken(); err != nil {
 		return err
 	}
 	for n := 0; ; n++ {
-		if kind := dec.PeekKind(); kind == ']' || kind == 0 {
+		if kind := r.PeekKind(); kind == ']' || kind == 0 {
 			break
 		}
 		if n == most {
-			return fmt.Errorf("%w: %s: more than %d elements", ErrTooLarge, what, most)
+			return fmt.Errorf("%w: more than %d elements", ErrTooLarge, most)
 		}
 		if err := value(); err != nil {
 			return err
 		}
 	}
-	_, err := dec.ReadToken() // the closing bracket, or what is wrong with the array
+	_, err := r.ReadToken() // the closing bracket, or what is wrong with the array
 	return err
 }
 
+// elements reads an array of at most so many values, or null for an empty one.
+func elements[T any, P interface {
+	*T
+	value
+}](r *reader, most int, items *[]T) error {
+	if r.PeekKind() == 'n' {
+		return r.SkipValue()
+	}
+	if *items == nil {
+		*items = []T{}
+	}
+	return r.eachElement(most, func() error {
+		*items = append(*items, *new(T))
+		return P(&(*items)[len(*items)-1]).read(r)
+	})
+}
+
 // integer reads an int64 in plain digits. It parses the text itself, so that no float is involved.
-func integer(dec *jsontext.Decoder, what string) (int64, error) {
-	if kind := dec.PeekKind(); kind != '0' {
-		return 0, unexpected(dec, what, "an integer")
+func (r *reader) integer() (int64, error) {
+	if r.PeekKind() != '0' {
+		return 0, r.unexpected("an integer")
 	}
-	text, err := dec.ReadValue()
-	if err != nil {
+	text, err := r.ReadValue()
+	switch {
+	case err != nil:
 		return 0, err
-	}
-	if bytes.ContainsAny(text, ".eE") {
-		return 0, fmt.Errorf("%s: %.40s is not written as an integer", what, text)
-	}
-	if string(text) == "-0" {
+	case bytes.ContainsAny(text, ".eE"):
+		return 0, fmt.Errorf("%.40s is not written as an integer", text)
+	case string(text) == "-0":
 		return 0, nil
 	}
 	n, err := strconv.ParseInt(string(text), 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("%s: %.40s does not fit into 64 bits", what, text)
+		return 0, fmt.Errorf("%.40s does not fit into 64 bits", text)
 	}
 	return n, nil
 }
 
-// str reads a string.
-func str(dec *jsontext.Decoder, what string) (string, error) {
-	if dec.PeekKind() != '"' {
-		return "", unexpected(dec, what, "a string")
+// text reads a string.
+func (r *reader) text() (string, error) {
+	if r.PeekKind() != '"' {
+		return "", r.unexpected("a string")
 	}
-	token, err := dec.ReadToken()
-	if err != nil {
-		return "", err
-	}
-	return token.String(), nil
+	text, err := r.unquoted()
+	return r.shared(text), err
 }
 
-func nonEmptyString(dec *jsontext.Decoder, what string) (string, error) {
-	text, err := str(dec, what)
+func (r *reader) nonEmptyText() (string, error) {
+	text, err := r.text()
 	if err == nil && text == "" {
-		err = fmt.Errorf("%s: empty", what)
+		err = errors.New("an empty string")
 	}
 	return text, err
 }
 
+// unquoted reads a string or a key. It is valid until the next one is read.
+func (r *reader) unquoted() ([]byte, error) {
+	text, err := r.ReadValue()
+	if err != nil {
+		return nil, err
+	}
+	if bytes.IndexByte(text, '\\') < 0 {
+		return text[1 : len(text)-1], nil
+	}
+	return jsontext.AppendUnquote(nil, text)
+}
+
 // unexpected returns an error that says what was found in place of the wanted value. For malformed JSON, it
 // returns the decoder's error.
-func unexpected(dec *jsontext.Decoder, what, want string) error {
-	kind := dec.PeekKind()
+func (r *reader) unexpected(want string) error {
+	kind := r.PeekKind()
 	if kind == 0 || kind == '}' || kind == ']' {
-		if _, err := dec.ReadToken(); err != nil {
+		if _, err := r.ReadToken(); err != nil {
 			return err
 		}
 	}
-	return fmt.Errorf("%s: %s, where %s belongs", what, kindName(kind), want)
+	return fmt.Errorf("%s, where %s belongs", cmp.Or(kindNames[kind], "nothing"), want)
 }
-
-func kindName(kind jsontext.Kind) string { return cmp.Or(kindNames[kind], "nothing") }
 
 var kindNames = map[jsontext.Kind]string{'n': "null", 't': "a boolean", 'f': "a boolean", '"': "a string",
 	'0': "a number", '{': "an object", '[': "an array"}

@@ -5,9 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
-
-	gojson "github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // UnreadableWithdrawal is a record of a list that cannot be read as a withdrawal: a field has another type
@@ -30,9 +27,9 @@ func (u UnreadableWithdrawal) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads the readable fields, as Withdrawals.ListLenient does. A record that is a
 // withdrawal is an error. Place is not in the text, and is 0.
 func (u *UnreadableWithdrawal) UnmarshalJSON(b []byte) error {
-	text := jsontext.Value(bytes.TrimSpace(b)).Clone()
-	if !text.IsValid() {
-		return readable(gojson.Unmarshal(text, new(any)), text)
+	text := bytes.TrimSpace(bytes.Clone(b))
+	if err := within(text, func(r *reader) error { return r.SkipValue() }); err != nil {
+		return err
 	}
 	err := decode(text, new(Withdrawal))
 	switch {
@@ -41,7 +38,7 @@ func (u *UnreadableWithdrawal) UnmarshalJSON(b []byte) error {
 	case errors.Is(err, ErrTooLarge):
 		return err
 	}
-	*u = unreadable(json.RawMessage(text), 0, err)
+	*u = unreadable(text, 0, err)
 	return nil
 }
 
@@ -51,71 +48,56 @@ func (u UnreadableWithdrawal) Readable(field string) bool { return !slices.Conta
 // lenientPage is a WithdrawalPage that keeps unreadable records apart from the others.
 type lenientPage struct{ WithdrawalPage }
 
-// decode first reads the page like any other page. If that fails, it reads the page again, record by record.
+// read first reads the page like any other page. If that fails, it reads the page again, record by record.
 // Such pages are rare, and all others are read at full speed.
-func (p *lenientPage) decode(dec *jsontext.Decoder, body []byte) error {
-	var strict WithdrawalPage
-	err := strict.decode(dec, body)
+func (p *lenientPage) read(r *reader) error {
+	err := p.WithdrawalPage.read(r)
 	if err == nil || errors.Is(err, ErrTooLarge) {
-		p.WithdrawalPage = strict
 		return err
 	}
-	dec.Reset(bytes.NewBuffer(body))
+	p.WithdrawalPage = WithdrawalPage{}
+	r.Reset(bytes.NewBuffer(r.body))
+	return p.readWith(r, (*lenientRows)(p))
+}
+
+type lenientRows lenientPage
+
+func (p *lenientRows) read(r *reader) error {
+	if r.PeekKind() == 'n' {
+		return r.SkipValue()
+	}
 	place := 0
-	return p.read(dec, len(body), func() error {
-		return eachElement(dec, "page_content", maxRows, func() error {
-			start := dec.InputOffset()
-			if err := dec.SkipValue(); err != nil {
-				return err
-			}
-			text := slices.Clip(bytes.TrimLeft(body[start:dec.InputOffset()], " \t\r\n,"))
-			var w Withdrawal
-			if err := decode(text, &w); err != nil {
-				p.Unreadable = append(p.Unreadable, unreadable(text, place, err))
-			} else {
-				p.Items = append(p.Items, w)
-			}
-			place++
-			return nil
-		})
+	return r.eachElement(maxRows, func() error {
+		start := r.InputOffset()
+		if err := r.SkipValue(); err != nil {
+			return err
+		}
+		var w Withdrawal
+		text := r.since(start)
+		if err := decode(text, &w); err != nil {
+			p.Unreadable = append(p.Unreadable, unreadable(text, place, err))
+		} else {
+			p.Items = append(p.Items, w)
+		}
+		place++
+		return nil
 	})
 }
 
 // unreadable reads the readable fields of a record. why is the error about the record as a whole.
 func unreadable(text json.RawMessage, place int, why error) UnreadableWithdrawal {
 	u := UnreadableWithdrawal{Place: place, Err: why}
-	u.raw = text
-	fields := map[string]any{
-		"id": &u.ID, "external_id": &u.ExternalID, "merchant_id": &u.MerchantID, "currency": &u.Currency,
-		"amount":   &u.Amount,
-		"statuses": &u.Statuses, "current": &u.Current, "address": &u.Address, "external_order_id": &u.ExternalOrderID,
-		"is_testnet": &u.IsTestnet, "callback": &u.Callback,
-	}
-	var values map[string]jsontext.Value
-	if gojson.Unmarshal(text, &values) != nil || values == nil { // not an object
-		for name := range fields {
-			u.Unread = append(u.Unread, name)
-		}
-		slices.Sort(u.Unread)
-		return u
-	}
-	for name, field := range fields {
-		if value, found := values[name]; found && gojson.Unmarshal(value, field) != nil {
-			u.Unread = append(u.Unread, name)
-		}
-	}
-	for name, missing := range map[string]bool{
-		"id": u.ID == "", "currency": u.Currency.Code == "", "amount": u.Amount.Code == "",
-		"address": u.Address.Text == "",
-	} {
-		if missing && u.Readable(name) {
-			u.Unread = append(u.Unread, name)
-		}
-	}
-	// Each field is valid by itself, so the kind of the address is wrong: see complete.
+	_ = within(text, func(r *reader) error {
+		r.lenient = true
+		err := u.Withdrawal.read(r)
+		u.Unread = r.unread
+		return err
+	})
+	// If each field is valid by itself, the kind of the address is wrong: see Withdrawal.read.
 	if len(u.Unread) == 0 {
-		u.Unread = append(u.Unread, "address")
+		u.Unread = []string{"address"}
 	}
 	slices.Sort(u.Unread)
+	u.raw = text
 	return u
 }

@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"iter"
 	"strings"
-	"sync"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Withdrawals has the calls about the merchant's withdrawals. All of them send the key.
@@ -41,14 +39,13 @@ type Status struct {
 // UnmarshalJSON reads the object and refuses anything else.
 func (s *Status) UnmarshalJSON(b []byte) error { return unmarshal(b, s) }
 
-type statusFields Status // without the method
-
-func (s *Status) read(dec *jsontext.Decoder) error {
-	if dec.PeekKind() != '{' {
-		return unexpected(dec, "status", "an object")
-	}
-	return json.UnmarshalDecode(dec, (*statusFields)(s))
+func (s *Status) read(r *reader) error {
+	return r.object(member{"status", &s.Status, false}, member{"at", &s.At, false})
 }
+
+type statuses []Status
+
+func (v *statuses) read(r *reader) error { return elements(r, maxItems, (*[]Status)(v)) }
 
 // Address is the destination of a withdrawal. A single withdrawal shows it as a string, and a list as an
 // object that also names the currency: {"Crypto":{"currency":"Btc","address":"..."}}. The interface shows no
@@ -82,31 +79,17 @@ func (a Address) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads either form and refuses anything else.
 func (a *Address) UnmarshalJSON(b []byte) error { return unmarshal(b, a) }
 
-func (a *Address) read(dec *jsontext.Decoder) (err error) {
-	if dec.PeekKind() != '{' {
-		a.Text, err = nonEmptyString(dec, "address")
+func (a *Address) read(r *reader) (err error) {
+	if r.PeekKind() != '{' {
+		a.Text, err = r.nonEmptyText()
 		return err
 	}
-	err = oneKey(dec, "address", func(kind string) (err error) {
-		if a.Kind, err = parseKind(kind); err != nil {
-			return fmt.Errorf("address: %w", err)
-		}
-		return eachKey(dec, "address", func(key string) (err error) {
-			switch key {
-			case "currency":
-				a.Currency, err = nonEmptyString(dec, "currency of the address")
-			case "address":
-				a.Text, err = nonEmptyString(dec, "address")
-			default:
-				err = dec.SkipValue()
-			}
+	return r.oneKey(func(key []byte) (err error) {
+		if a.Kind, err = parseKind(string(key)); err != nil {
 			return err
-		})
+		}
+		return r.object(member{"currency", &a.Currency, true}, member{"address", &a.Text, true})
 	})
-	if err == nil && (a.Text == "" || a.Currency == "") {
-		return errors.New("address: currency and address belong in it")
-	}
-	return err
 }
 
 // MarshalJSON writes the text of RawJSON, or the fields if there is none or they were changed.
@@ -117,50 +100,17 @@ func (w *Withdrawal) UnmarshalJSON(b []byte) error { return unmarshal(b, w) }
 
 type withdrawalFields Withdrawal // without the methods
 
-// withdrawalJSON has the fields of a Withdrawal with the types that are read fastest: a list may have
-// millions. Its values are reused, so that a list does not leave one for each withdrawal.
-type withdrawalJSON struct {
-	ID              string       `json:"id"`
-	ExternalID      int64        `json:"external_id"`
-	MerchantID      string       `json:"merchant_id"`
-	Currency        currencyJSON `json:"currency"`
-	Amount          amountJSON   `json:"amount"`
-	Statuses        statusesJSON `json:"statuses"`
-	Current         string       `json:"current"`
-	Address         addressJSON  `json:"address"`
-	IsTestnet       bool         `json:"is_testnet"`
-	Callback        string       `json:"callback"`
-	ExternalOrderID string       `json:"external_order_id"`
-}
-
-var withdrawalsJSON = sync.Pool{New: func() any { return new(withdrawalJSON) }}
-
-func (w *Withdrawal) read(dec *jsontext.Decoder) error {
-	got := withdrawalsJSON.Get().(*withdrawalJSON)
-	defer func() {
-		*got = withdrawalJSON{}
-		withdrawalsJSON.Put(got)
-	}()
-	err := readFields(dec, got)
-	*w = Withdrawal{got.ID, got.ExternalID, got.MerchantID, Currency(got.Currency), Amount(got.Amount), got.Statuses,
-		got.Current, Address(got.Address), got.IsTestnet, got.Callback, got.ExternalOrderID, source{}}
-	return err
-}
-
-func (w *Withdrawal) check() error {
-	switch {
-	case w.ID == "":
-		return errors.New("a withdrawal without an id")
-	case w.Currency.Code == "":
-		return errors.New("a withdrawal without a currency")
-	case w.Amount.Code == "":
-		return errors.New("a withdrawal without an amount")
-	case w.Address.Text == "":
-		return errors.New("a withdrawal without an address")
-	case w.Address.Kind == Fiat && w.Currency.Kind != Fiat:
+func (w *Withdrawal) read(r *reader) error {
+	err := r.record(&w.source, member{"id", &w.ID, true}, member{"external_id", &w.ExternalID, false},
+		member{"merchant_id", &w.MerchantID, false}, member{"currency", &w.Currency, true},
+		member{"amount", &w.Amount, true}, member{"statuses", (*statuses)(&w.Statuses), false},
+		member{"current", &w.Current, false}, member{"address", &w.Address, true},
+		member{"is_testnet", &w.IsTestnet, false}, member{"callback", &w.Callback, false},
+		member{"external_order_id", &w.ExternalOrderID, false})
+	if err == nil && w.Address.Kind == Fiat && w.Currency.Kind == Crypto {
 		return errors.New("a withdrawal of a crypto currency with an address under Fiat")
 	}
-	return nil
+	return err
 }
 
 // CreateWithdrawal is a request for a withdrawal.
@@ -193,15 +143,10 @@ func (r *CreateWithdrawal) UnmarshalJSON(b []byte) error { return unmarshal(b, r
 
 type createWithdrawalFields CreateWithdrawal // without the methods
 
-func (r *CreateWithdrawal) read(dec *jsontext.Decoder) error {
-	return readFields(dec, (*createWithdrawalFields)(r), byMethod())
-}
-
-func (r *CreateWithdrawal) check() error {
-	if r.Currency.Code == "" || r.Amount.Code == "" {
-		return errors.New("a withdrawal without a currency or an amount")
-	}
-	return nil
+func (c *CreateWithdrawal) read(r *reader) error {
+	return r.object(member{"currency", &c.Currency, true}, member{"amount", &c.Amount, true},
+		member{"address", &c.Address, false}, member{"callback", &c.Callback, false},
+		member{"external_order_id", &c.ExternalOrderID, false}, member{"memo", &c.Memo, false})
 }
 
 // Validate returns an *InvalidError if the service could not carry out the request as meant.
