@@ -165,41 +165,36 @@ func (c *Client) exchange(ctx context.Context, r request) (body []byte, status i
 
 func (c *Client) send(ctx context.Context, r request) (body []byte, status int, err error) {
 	k := c.keyed()
-	client, timeout := k.reads, c.readTimeout
+	client, timeout, retries := k.reads, c.readTimeout, c.retries
 	if r.create {
-		client, timeout = k.creates, c.createTimeout
+		client, timeout, retries = k.creates, c.createTimeout, 0
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errTimeout)
 	defer cancel()
 
-	var sent *sending
-	if r.create {
-		sent = follow(ctx) // for the gate, which would otherwise have to copy the request
-		ctx = sent
-	}
-	req := client.request()
-	defer client.done(req)
-	req.SetContext(ctx)
+	req := client.R().SetDoNotParseResponse(true)
 	req.Header = k.headers(r.body != nil, !r.reseller || c.resellerKey)
+	var text []byte
 	if r.body != nil {
-		text, err := json.Marshal(r.body)
-		if err != nil {
+		if text, err = json.Marshal(r.body); err != nil {
 			return nil, 0, invalid("request", "it cannot be written as JSON: %v", err)
 		}
-		if r.create {
+		req.SetBody(text)
+	}
+	if r.create {
+		sent := follow(ctx) // for the gate, which would otherwise have to copy the request
+		ctx, sent.body = sent, text
+		if text != nil {
 			req.SetBody(bytes.NewReader(text)) // once, so resty need not keep copies
-			sent.body = text
-		} else {
-			req.SetBody(text)
 		}
 	}
-	mark := ""
+	req.SetContext(ctx)
+	target := c.base + r.path
 	if r.query != "" {
-		mark = "?"
+		target += "?" + r.query
 	}
-	target := c.base + r.path + mark + r.query
-	resp, err := req.Execute(r.method, target)
-	if err != nil && !waitedOut(ctx, resp) {
+	resp, err := execute(req, r.method, target, retries)
+	if err != nil {
 		return nil, 0, r.transportError(ctx, target, timeout, err)
 	}
 	tellDate(ctx, resp.Header())
@@ -213,10 +208,28 @@ func (c *Client) send(ctx context.Context, r request) (body []byte, status int, 
 	return got.text, http.StatusOK, nil
 }
 
-// waitedOut reports whether a read ran out of time in the pause after an answer. That answer says more than
-// the time-out does.
-func waitedOut(ctx context.Context, resp *resty.Response) bool {
-	return errors.Is(ctx.Err(), context.DeadlineExceeded) && resp != nil && resp.RawResponse != nil
+// execute sends a request, and again after a pause if that is worth it. If the time ends in a pause, the last
+// answer says more than the time-out does.
+func execute(req *resty.Request, method, target string, retries int) (*resty.Response, error) {
+	ctx := req.Context()
+	for attempt := 1; ; attempt++ {
+		resp, err := req.Execute(method, target)
+		if attempt > retries || !retryable(ctx, resp, err) {
+			return resp, err
+		}
+		pause := fullJitter(attempt)
+		if err == nil {
+			pause = cmp.Or(retryAfter(resp.Header().Get("Retry-After"), time.Now()), pause)
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			if errors.Is(ctx.Err(), context.Canceled) {
+				err = ctx.Err()
+			}
+			return resp, err
+		}
+	}
 }
 
 // errTimeout is the cause of a context that ended because of this package's own limit, not the caller's.
@@ -236,17 +249,7 @@ func (r request) transportError(ctx context.Context, target string, timeout time
 	if outer := new(url.Error); errors.As(err, &outer) {
 		err = outer.Err // the method and the address are in the Error already
 	}
-	var notSent interface {
-		error
-		NotSent() bool
-	}
-	unsent := r.create && errors.As(err, &notSent) && notSent.NotSent()
-	if gated, ok := notSent.(notSentError); ok {
-		err = gated.error
-	}
-	if doubt, ok := err.(perhapsSent); ok && doubt.error == io.EOF { // the same words with middlewares as without
-		err = io.EOF
-	}
+	unsent := r.create && saysNotSent(err)
 	err = withProxy(err, target)
 	switch {
 	case errors.Is(context.Cause(ctx), errTimeout):
@@ -255,7 +258,7 @@ func (r request) transportError(ctx context.Context, target string, timeout time
 		err = reworded{"there was no answer in time", ctx.Err()}
 	case errors.Is(ctx.Err(), context.Canceled):
 		err = reworded{"the call was given up", ctx.Err()}
-	case err == io.EOF:
+	case errors.Is(err, io.EOF):
 		err = reworded{"the connection was closed without an answer", err}
 	}
 	if unsent {
@@ -316,47 +319,14 @@ func (c *Client) begins(body []byte) string {
 	return fmt.Sprintf(", the body begins %q", strings.ToValidUTF8(text, "\uFFFD"))
 }
 
-// retryReads lets a client retry reads, at most n times.
-func retryReads(client *resty.Client, n int) {
-	if n <= 0 {
-		return
-	}
-	client.SetRetryCount(n).
-		SetRetryWaitTime(1).
-		SetRetryMaxWaitTime(maxRetryAfter).
-		SetRetryAfter(func(_ *resty.Client, resp *resty.Response) (time.Duration, error) {
-			if resp.RawResponse != nil {
-				if wait := retryAfter(resp.Header().Get("Retry-After"), time.Now()); wait > 0 {
-					return wait, nil
-				}
-			}
-			return fullJitter(resp.Request.Attempt), nil
-		}).
-		AddRetryCondition(retryable)
-}
-
-// neverResend replaces retryReads for the client that sends creates. Nothing else in this package retries.
-func neverResend(client *resty.Client) { client.SetRetryCount(0) }
-
-// onlyBody removes GetBody from the requests of a client as soon as resty has made them, so that no layer
-// below can send them again. The gate does the same to a request that still has it, but must copy the
-// request.
-func onlyBody(client *resty.Client) {
-	client.SetPreRequestHook(func(_ *resty.Client, req *http.Request) error {
-		req.GetBody = nil
-		return nil
-	})
-}
-
 // maxRetryAfter is the longest pause that a read waits before it tries again.
 const maxRetryAfter = 30 * time.Second
 
-// retryable reports whether to try again. If the call itself was canceled or timed out, resty stops before it
-// asks. A time-out in err is therefore the network's own, and worth another attempt.
-func retryable(resp *resty.Response, err error) bool {
+// retryable reports whether to try a read again. While the call has time, a time-out is the network's own.
+func retryable(ctx context.Context, resp *resty.Response, err error) bool {
 	if err != nil {
 		// Without a response, not even the request could be made.
-		return resp != nil && !errors.Is(err, errTooLarge)
+		return resp != nil && ctx.Err() == nil && !errors.Is(err, errTooLarge)
 	}
 	switch resp.StatusCode() {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
@@ -364,8 +334,8 @@ func retryable(resp *resty.Response, err error) bool {
 		return false
 	}
 	wait := retryAfter(resp.Header().Get("Retry-After"), time.Now())
-	deadline, limited := resp.Request.Context().Deadline()
-	return wait <= maxRetryAfter && !(limited && time.Now().Add(wait).After(deadline))
+	deadline, _ := ctx.Deadline()
+	return wait <= maxRetryAfter && !time.Now().Add(wait).After(deadline)
 }
 
 // fullJitter returns a random pause of up to 200 ms, 400 ms, 800 ms and so on, at most 5 s, so that clients

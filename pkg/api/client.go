@@ -45,6 +45,7 @@ type Client struct {
 	resellerKey   bool
 	readTimeout   time.Duration
 	createTimeout time.Duration
+	retries       int        // of a read
 	large         sync.Mutex // locked while a large answer is decoded
 
 	// keyed returns the values that contain the key. It is a func so that packages that print values, such as
@@ -64,8 +65,8 @@ func (c *Client) KeyFingerprint() string { return c.fingerprint }
 // keyed holds the parts of a Client that contain the key.
 type keyed struct {
 	headers func(body, key bool) http.Header
-	reads   *restyClient             // retries
-	creates *restyClient             // never retries
+	reads   *resty.Client
+	creates *resty.Client
 	hide    func(text string) string // replaces the key
 }
 
@@ -217,12 +218,14 @@ func New(baseURL string, opts ...Option) (*Client, error) {
 		resellerKey:   o.resellerKey,
 		readTimeout:   o.readTimeout,
 		createTimeout: o.createTimeout,
+		retries:       o.retries,
 	}
 	k := &keyed{o.headers, newResty(reads), newResty(creates), hide}
-	retryReads(k.reads.Client, o.retries)
-	neverResend(k.creates.Client)
 	if o.trace == nil { // a trace shows the body, and needs a copy of it
-		onlyBody(k.creates.Client)
+		k.creates.SetPreRequestHook(func(_ *resty.Client, req *http.Request) error {
+			req.GetBody = nil // no layer below can send it again, and the gate need not copy the request
+			return nil
+		})
 	}
 	c.keyed = func() *keyed { return k }
 	c.Withdrawals = &Withdrawals{c}
@@ -248,40 +251,13 @@ func (o options) headers(body, key bool) http.Header {
 	return h
 }
 
-// restyClient is a resty client that reuses its requests. A request with its maps takes most of a kilobyte: a
-// new one for every call would be a tenth of the garbage of a call.
-type restyClient struct {
-	*resty.Client
-	// blank is the initial value of every request. resty only reads its maps, which stay empty.
-	blank *resty.Request
-	used  sync.Pool
-}
-
-// request returns a request as resty makes it. It belongs to the caller until the call of done.
-func (c *restyClient) request() *resty.Request {
-	req, ok := c.used.Get().(*resty.Request)
-	if !ok {
-		req = new(resty.Request)
-	}
-	*req = *c.blank
-	return req
-}
-
-// done takes a request back after Execute has returned and the caller has read its answer. By then nothing
-// else uses it: net/http may still be writing, but uses the http.Request that resty made from it.
-func (c *restyClient) done(req *resty.Request) {
-	*req = resty.Request{}
-	c.used.Put(req)
-}
-
-func newResty(rt http.RoundTripper) *restyClient {
-	client := resty.NewWithClient(&http.Client{
+// newResty returns a client that sends a request once: resty's own retries stay off.
+func newResty(rt http.RoundTripper) *resty.Client {
+	return resty.NewWithClient(&http.Client{
 		Transport: rt,
 		// A redirect would carry the key and, with a 307, the body to an address that was not configured.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}).
-		SetLogger(silent{})
-	return &restyClient{Client: client, blank: client.R().SetDoNotParseResponse(true)}
+	}).SetLogger(silent{})
 }
 
 // silent keeps resty from writing to standard error: the error of a call says what went wrong.
