@@ -5,6 +5,7 @@ package described
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"mime"
@@ -22,21 +23,17 @@ import (
 	"example.com/till/pkg/api/sandbox"
 )
 
+// address names the description in messages.
+const address = "http://127.0.0.1/openapi.json"
+
 // An API is the description, ready to check with. It is safe for concurrent use.
 type API struct {
-	operations map[string]*operation // by METHOD PATH
+	doc      any
+	mu       sync.Mutex
+	compiler *jsonschema.Compiler // which keeps what it has compiled
 }
 
-type operation struct {
-	parameters map[string]parameter
-	body       *jsonschema.Schema                       // nil: none
-	answers    map[string]map[string]*jsonschema.Schema // by status or default, then by media type
-}
-
-type parameter struct {
-	schema   *jsonschema.Schema
-	required bool
-}
+type object = map[string]any
 
 // Load asks a sandbox for its description, once.
 var Load = sync.OnceValues(load)
@@ -48,42 +45,84 @@ func load() (*API, error) {
 	}
 	defer box.Close()
 	w := httptest.NewRecorder()
-	box.ServeHTTP(w, httptest.NewRequest("GET", "http://127.0.0.1/openapi.json", nil))
+	box.ServeHTTP(w, httptest.NewRequest("GET", address, nil))
 	if w.Code != http.StatusOK {
 		return nil, fmt.Errorf("the sandbox answers %d: %s", w.Code, w.Body)
 	}
-	doc, err := jsonschema.UnmarshalJSON(w.Body)
-	if err != nil {
+	a := &API{compiler: jsonschema.NewCompiler()}
+	if a.doc, err = jsonschema.UnmarshalJSON(w.Body); err != nil {
 		return nil, err
 	}
-	r := reader{doc: doc, compiler: jsonschema.NewCompiler()}
-	_, fields := r.object("/components/schemas/WithdrawalFields/properties")
-	fields["memo"] = map[string]any{"type": "string"} // the sandbox's own, see the setting memo_shown
-	shut(doc, false)
-	r.compiler.AssertFormat()
-	r.compiler.RegisterFormat(&jsonschema.Format{Name: "int64", Validate: isInt64})
-	if err := r.compiler.AddResource(address, doc); err != nil {
-		return nil, err
-	}
-	a := &API{map[string]*operation{}}
-	_, paths := r.object("/paths")
-	for path, methods := range paths {
-		for method := range methods.(map[string]any) {
-			place := jsontext.Pointer("/paths").AppendToken(path).AppendToken(method)
-			a.operations[strings.ToUpper(method)+" "+path] = r.operation(place)
+	fields, _ := a.at("/components/schemas/WithdrawalFields/properties")
+	fields["memo"] = object{"type": "string"} // the sandbox's own, see the setting memo_shown
+	shut(a.doc, false)
+	a.compiler.AssertFormat()
+	a.compiler.RegisterFormat(&jsonschema.Format{Name: "int64", Validate: isInt64})
+	return a, a.compiler.AddResource(address, a.doc)
+}
+
+// at returns the object at a place, or nil, and the place that it has after references.
+func (a *API) at(place jsontext.Pointer) (object, jsontext.Pointer) {
+	node, at := a.doc, jsontext.Pointer("")
+	for key := range place.Tokens() {
+		at = at.AppendToken(key)
+		switch in := node.(type) {
+		case object:
+			node = in[key]
+		case []any:
+			i, _ := strconv.Atoi(key)
+			node = in[i]
+		}
+		if one, _ := node.(object); one["$ref"] != nil {
+			node, at = a.at(jsontext.Pointer(strings.TrimPrefix(one["$ref"].(string), "#")))
 		}
 	}
-	return a, nil
+	found, _ := node.(object)
+	return found, at
+}
+
+// operation returns an operation and its place.
+func (a *API) operation(method, path string) (object, jsontext.Pointer) {
+	return a.at(jsontext.Pointer("/paths").AppendToken(path).AppendToken(strings.ToLower(method)))
+}
+
+// valid checks a value with the schema at a place.
+func (a *API) valid(place jsontext.Pointer, value any) error {
+	a.mu.Lock()
+	schema, err := a.compiler.Compile(address + "#" + string(place))
+	a.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return schema.Validate(value)
+}
+
+func (a *API) validJSON(place jsontext.Pointer, body []byte) error {
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	return a.valid(place, value)
 }
 
 // Operations returns every operation of the description as METHOD PATH, sorted.
-func (a *API) Operations() []string { return slices.Sorted(maps.Keys(a.operations)) }
+func (a *API) Operations() (all []string) {
+	paths, _ := a.at("/paths")
+	for path, methods := range paths {
+		for method := range methods.(object) {
+			all = append(all, strings.ToUpper(method)+" "+path)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
 
 // Answers returns every answer of the description as METHOD PATH STATUS, sorted. The
 // status of an error is default.
 func (a *API) Answers() (all []string) {
-	for name, o := range a.operations {
-		for status := range o.answers {
+	for _, name := range a.Operations() {
+		operation, _ := a.operation(strings.Fields(name)[0], strings.Fields(name)[1])
+		for status := range operation["responses"].(object) {
 			all = append(all, name+" "+status)
 		}
 	}
@@ -94,65 +133,93 @@ func (a *API) Answers() (all []string) {
 // CheckRequest checks the query and the body of a request that the service is to
 // carry out.
 func (a *API) CheckRequest(method string, to *url.URL, body []byte) error {
-	o := a.operations[method+" "+to.Path]
-	if o == nil {
-		return fmt.Errorf("%s %s is not described", method, to.Path)
+	about := method + " " + to.Path
+	operation, place := a.operation(method, to.Path)
+	if operation == nil {
+		return fmt.Errorf("%s is not described", about)
 	}
 	values, err := url.ParseQuery(to.RawQuery)
 	if err != nil {
 		return err
 	}
-	for name, p := range o.parameters {
-		if p.required && !values.Has(name) {
-			return fmt.Errorf("%s %s lacks the parameter %s", method, to.Path, name)
+	parameters, _ := operation["parameters"].([]any)
+	for i := range parameters {
+		parameter, at := a.at(place + jsontext.Pointer(fmt.Sprintf("/parameters/%d", i)))
+		name := parameter["name"].(string)
+		given := values[name]
+		delete(values, name)
+		switch {
+		case given != nil:
+			err = a.validQuery(at+"/schema", given)
+		case parameter["required"] == true:
+			err = errors.New("it is missing")
+		}
+		if err != nil {
+			return fmt.Errorf("%s: the parameter %s: %w", about, name, err)
 		}
 	}
-	for name, given := range values {
-		p, known := o.parameters[name]
-		if !known {
-			return fmt.Errorf("%s %s has the parameter %s, which is not described", method, to.Path, name)
-		}
-		if err := validQuery(p.schema, given); err != nil {
-			return fmt.Errorf("%s %s: the parameter %s: %w", method, to.Path, name, err)
-		}
+	if len(values) > 0 {
+		return fmt.Errorf("%s has parameters that are not described: %v", about, slices.Sorted(maps.Keys(values)))
 	}
-	if o.body == nil {
-		if len(body) > 0 {
-			return fmt.Errorf("%s %s has a body, which is not described", method, to.Path)
-		}
+	wanted, at := a.at(place + "/requestBody")
+	switch {
+	case wanted == nil && len(body) > 0:
+		return fmt.Errorf("%s has a body, which is not described", about)
+	case wanted == nil:
 		return nil
 	}
-	if err := valid(o.body, body); err != nil {
-		return fmt.Errorf("the request %s %s: %w: %s", method, to.Path, err, body)
+	if err := a.validJSON(at+"/content/application~1json/schema", body); err != nil {
+		return fmt.Errorf("the request %s: %w: %s", about, err, body)
 	}
 	return nil
+}
+
+// validQuery checks the values of a parameter: as an array or a number if that is
+// described, else as one string.
+func (a *API) validQuery(place jsontext.Pointer, given []string) error {
+	schema, place := a.at(place)
+	switch {
+	case schema["type"] == "array":
+		all := make([]any, len(given))
+		for i, text := range given {
+			all[i] = text
+		}
+		return a.valid(place, all)
+	case len(given) != 1:
+		return fmt.Errorf("it is given %d times", len(given))
+	case schema["type"] == "integer":
+		return a.valid(place, json.Number(given[0]))
+	}
+	return a.valid(place, given[0])
 }
 
 // CheckAnswer checks an answer. The answer to what is not an operation must be an
 // error, and so must every answer other than 200.
 func (a *API) CheckAnswer(method, path string, status int, header http.Header, body []byte) error {
-	o := a.operations[method+" "+path]
-	if o == nil {
+	about := fmt.Sprintf("the answer %d of %s %s", status, method, path)
+	operation, place := a.operation(method, path)
+	if operation == nil {
 		if status < 400 {
-			return fmt.Errorf("%s %s, which is not described, is answered %d", method, path, status)
+			return fmt.Errorf("%s, which is not described", about)
 		}
 		return nil
 	}
 	media, _, err := mime.ParseMediaType(header.Get("Content-Type"))
 	if err != nil {
-		return fmt.Errorf("%s %s is answered without a type: %w", method, path, err)
+		return fmt.Errorf("%s has no type: %w", about, err)
 	}
-	schema := o.answers[StatusOf(status)][media]
+	schema, at := a.at((place + "/responses").AppendToken(StatusOf(status)).AppendToken("content").AppendToken(media) +
+		"/schema")
 	switch {
 	case schema == nil:
-		return fmt.Errorf("%s %s is answered %d with %s, which is not described: %s", method, path, status, media, body)
+		return fmt.Errorf("%s is %s, which is not described: %s", about, media, body)
 	case media == "text/plain":
-		err = schema.Validate(string(body))
+		err = a.valid(at, string(body))
 	default:
-		err = valid(schema, body)
+		err = a.validJSON(at, body)
 	}
 	if err != nil {
-		return fmt.Errorf("the answer %d of %s %s: %w: %s", status, method, path, err, body)
+		return fmt.Errorf("%s: %w: %s", about, err, body)
 	}
 	return nil
 }
@@ -165,37 +232,32 @@ func StatusOf(status int) string {
 	return "default"
 }
 
-func valid(schema *jsonschema.Schema, body []byte) error {
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	return schema.Validate(value)
-}
-
-// validQuery checks the values of a parameter: as an array or a number if that is
-// described, else as one string.
-func validQuery(schema *jsonschema.Schema, given []string) error {
-	has := func(name string) bool { return schema.Types != nil && slices.Contains(schema.Types.ToStrings(), name) }
-	switch {
-	case has("array"):
-		all := make([]any, len(given))
-		for i, text := range given {
-			all[i] = text
-		}
-		return schema.Validate(all)
-	case len(given) != 1:
-		return fmt.Errorf("it is given %d times", len(given))
-	case has("integer"):
-		return schema.Validate(json.Number(given[0]))
-	}
-	return schema.Validate(given[0])
-}
-
 func isInt64(value any) error {
 	if n, ok := value.(json.Number); ok {
 		_, err := strconv.ParseInt(n.String(), 10, 64)
 		return err
 	}
 	return nil
+}
+
+// shut makes a description stricter: an object has no fields but those described. The service may add fields.
+// The sandbox adds none, so one that is not described is a mistake. A part of an allOf stays open, and the whole
+// is shut instead.
+func shut(node any, part bool) {
+	switch node := node.(type) {
+	case []any:
+		for _, one := range node {
+			shut(one, part)
+		}
+	case object:
+		switch {
+		case node["allOf"] != nil:
+			node["unevaluatedProperties"] = false
+		case node["properties"] != nil && node["additionalProperties"] == nil && !part:
+			node["additionalProperties"] = false
+		}
+		for key, inner := range node {
+			shut(inner, key == "allOf" || key == "WithdrawalFields")
+		}
+	}
 }
