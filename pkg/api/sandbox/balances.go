@@ -10,24 +10,21 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
-func (s *Server) getResellerBalanceIn(r *request) (any, error) {
-	q := r.query()
-	id, currency := q.UUID("id"), q.Currency("currency")
-	fiatCode := r.choices.readIncludeFiat(q)
-	if err := q.Done(); err != nil {
-		return nil, err
+func (s *Server) getResellerBalanceIn(r *request) action {
+	id, currency, fiatCode := r.query.UUID("id"), r.query.Currency("currency"), r.choices.readIncludeFiat(r.query)
+	return func() (any, error) {
+		held, err := s.heldIn(id, store.Balance, currency.Code)
+		if err != nil || fiatCode == "" {
+			return r.choices.ViewBalance(held, nil), err
+		}
+		worth := r.choices.Convert(held.Minor, held.Code, fiatCode, false)
+		if !worth.IsInt64() {
+			return nil, refusal.New(refusal.AmountTooLarge,
+				"The balance is worth more than an int64 of minor units of %s can hold; ask without include_fiat.",
+				fiatCode)
+		}
+		return r.choices.ViewBalance(held, &money.Amount{Code: fiatCode, Minor: worth.Int64()}), nil
 	}
-	held, err := s.heldIn(id, store.Balance, currency.Code)
-	if err != nil || fiatCode == "" {
-		return r.choices.ViewBalance(held, nil), err
-	}
-	worth := r.choices.Convert(held.Minor, held.Code, fiatCode, false)
-	if !worth.IsInt64() {
-		return nil, refusal.New(refusal.AmountTooLarge,
-			"The balance is worth more than an int64 of minor units of %s can hold; ask without include_fiat.",
-			fiatCode)
-	}
-	return r.choices.ViewBalance(held, &money.Amount{Code: fiatCode, Minor: worth.Int64()}), nil
 }
 
 func (s *Server) heldIn(id string, b store.Book, code string) (held money.Amount, err error) {
@@ -65,14 +62,12 @@ func (s *settings) readIncludeFiat(q *wire.Query) string {
 	return ""
 }
 
-func (s *Server) getResellerRebateIn(r *request) (any, error) {
-	q := r.query()
-	id, currency := q.UUID("id"), q.Currency("currency")
-	if err := q.Done(); err != nil {
-		return nil, err
+func (s *Server) getResellerRebateIn(r *request) action {
+	id, currency := r.query.UUID("id"), r.query.Currency("currency")
+	return func() (any, error) {
+		earned, err := s.heldIn(id, store.Rebates, currency.Code)
+		return map[string]wire.AmountView{wire.Spelled(currency.Code, r.choices.RebateCodes): wire.ViewAmount(earned)}, err
 	}
-	earned, err := s.heldIn(id, store.Rebates, currency.Code)
-	return map[string]wire.AmountView{wire.Spelled(earned.Code, r.choices.RebateCodes): wire.ViewAmount(earned)}, err
 }
 
 // Fund adds minor units of a currency to the merchant's balance.

@@ -80,11 +80,7 @@ func (s *Server) resend(ctx context.Context, id string) (Delivery, error) {
 	return viewDelivery(&d), nil
 }
 
-func (s *Server) controlResend(r *request) (any, error) {
-	in := r.object()
-	id := wire.Lower(in.Text("id"))
-	if err := in.Done(); err != nil {
-		return nil, err
-	}
-	return s.resend(r.http.Context(), id)
+func (s *Server) controlResend(r *request) action {
+	id := wire.Lower(r.fields().Text("id"))
+	return func() (any, error) { return s.resend(r.http.Context(), id) }
 }

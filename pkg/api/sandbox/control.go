@@ -3,7 +3,6 @@ package sandbox
 import (
 	"context"
 	_ "embed"
-	"fmt"
 	"slices"
 	"time"
 
@@ -20,32 +19,29 @@ import (
 // the interface does not use. They require the merchant's key whatever the settings say, except the first
 // two, which require none, and the third, which tells each account its id. Their times are RFC 3339.
 func (s *Server) controls() []route {
-	all := []route{
+	return []route{
 		{"GET", "/openapi.json", openControl, s.describe},
-		{"GET", "/sandbox/health", openControl, func(*request) (any, error) { return map[string]string{"status": "ok"}, nil }},
-		{"GET", "/sandbox/state", anyControl, func(r *request) (any, error) { return stateView{s.viewState().ID, r.account}, nil }},
+		{"GET", "/sandbox/health", openControl, always(func() (any, error) { return map[string]string{"status": "ok"}, nil })},
+		{"GET", "/sandbox/state", anyControl, s.controlState},
 		{"POST", "/sandbox/fund", control, s.controlFund},
 		{"POST", "/sandbox/pay", control, s.endInvoice(s.PayInvoice)},
 		{"POST", "/sandbox/expire", control, s.endInvoice(s.ExpireInvoice)},
 		{"POST", "/sandbox/advance", control, s.controlAdvance},
-		{"GET", "/sandbox/callbacks", control, func(*request) (any, error) { return s.Deliveries(), nil }},
+		{"GET", "/sandbox/callbacks", control, always(func() (any, error) { return s.Deliveries(), nil })},
 		{"POST", "/sandbox/callbacks/resend", control, s.controlResend},
 		{"POST", "/sandbox/redeem", control, s.controlRedeem},
 		{"POST", "/sandbox/reset", control, s.controlReset},
-		{"GET", "/sandbox/dump", control, func(*request) (any, error) { return seed.DumpOf(s.store), nil }},
+		{"GET", "/sandbox/dump", control, always(func() (any, error) { return seed.DumpOf(s.store), nil })},
 		{"POST", "/sandbox/restore", control, s.controlRestore},
-		{"GET", "/sandbox/clock", control, func(*request) (any, error) { return s.viewClock(), nil }},
+		{"GET", "/sandbox/clock", control, always(func() (any, error) { return s.viewClock(), nil })},
 		{"POST", "/sandbox/clock", control, s.controlSetClock},
-		{"GET", "/sandbox/settings", control, func(*request) (any, error) { return s.settings().values, nil }},
+		{"GET", "/sandbox/settings", control, always(func() (any, error) { return s.settings().values, nil })},
 		{"POST", "/sandbox/settings", control, s.controlSet},
-		{"GET", "/sandbox/faults", control, func(*request) (any, error) { return s.store.ListFaults(), nil }},
+		{"GET", "/sandbox/faults", control, always(func() (any, error) { return s.store.ListFaults(), nil })},
 		{"POST", "/sandbox/faults", control, s.controlAddFault},
 		{"POST", "/sandbox/faults/clear", control, s.controlClearFaults},
+		{"GET", "/sandbox/requests", control, s.controlRequests},
 	}
-	for i, r := range all {
-		all[i].handle = withoutQuery(r.handle)
-	}
-	return append(all, route{"GET", "/sandbox/requests", control, s.controlRequests})
 }
 
 // maxDump is the size in bytes of the largest body that the controls accept.
@@ -62,33 +58,30 @@ func (s *Server) viewState() (view stateView) {
 	return view
 }
 
-func (s *Server) controlFund(r *request) (any, error) {
-	in := r.object()
-	amount := in.Amount("amount")
-	if err := in.Done(); err != nil {
-		return nil, err
+func (s *Server) controlState(r *request) action {
+	return func() (any, error) { return stateView{s.viewState().ID, r.account}, nil }
+}
+
+func (s *Server) controlFund(r *request) action {
+	amount := r.fields().Amount("amount")
+	return func() (any, error) {
+		if err := s.Fund(amount.Code, amount.Minor); err != nil {
+			return nil, err
+		}
+		held, err := s.Balance(amount.Code)
+		return wire.ViewBalanceIn(money.Amount{Code: amount.Code, Minor: held}), err
 	}
-	if err := s.Fund(amount.Code, amount.Minor); err != nil {
-		return nil, err
-	}
-	held, err := s.Balance(amount.Code)
-	return wire.ViewBalanceIn(money.Amount{Code: amount.Code, Minor: held}), err
 }
 
 // endInvoice takes {"invoice": id} and returns the invoice, whichever key made it.
-func (s *Server) endInvoice(how func(id string) error) func(*request) (any, error) {
-	return func(r *request) (any, error) {
-		in := r.object()
-		id := wire.Lower(in.Text("invoice"))
-		err := in.Done()
-		if err == nil {
-			err = how(id)
+func (s *Server) endInvoice(how func(id string) error) func(*request) action {
+	return func(r *request) action {
+		id := wire.Lower(r.fields().Text("invoice"))
+		return func() (any, error) {
+			err := how(id)
+			v, _ := s.store.Invoice(id)
+			return r.choices.ViewInvoice(&v), err
 		}
-		if err != nil {
-			return nil, err
-		}
-		v, _ := s.store.Invoice(id)
-		return r.choices.ViewInvoice(&v), nil
 	}
 }
 
@@ -98,18 +91,17 @@ type advancedView struct {
 	Delivery *Delivery `json:"delivery"`
 }
 
-func (s *Server) controlAdvance(r *request) (any, error) {
-	in := r.object()
+func (s *Server) controlAdvance(r *request) action {
+	in := r.fields()
 	id, status := wire.Lower(in.Text("withdrawal")), in.Text("status")
-	if err := in.Done(); err != nil {
-		return nil, err
+	return func() (any, error) {
+		delivery, err := s.advance(r.http.Context(), id, status)
+		if err != nil {
+			return nil, err
+		}
+		view, err := s.withdrawalOf(r.choices, "", id)
+		return advancedView{view, delivery}, err
 	}
-	delivery, err := s.advance(r.http.Context(), id, status)
-	if err != nil {
-		return nil, err
-	}
-	view, err := s.withdrawalOf(r.choices, "", id)
-	return advancedView{view, delivery}, err
 }
 
 // redeemedView is a new reseller. It is the only view that shows the key.
@@ -120,42 +112,41 @@ type redeemedView struct {
 	Key    string `json:"api_key"`
 }
 
-func (s *Server) controlRedeem(r *request) (any, error) {
-	in := r.object()
+func (s *Server) controlRedeem(r *request) action {
+	in := r.fields()
 	invite, label := in.Text("invite"), in.TextOr("label", "")
-	if err := in.Done(); err != nil {
-		return nil, err
+	return func() (any, error) {
+		id, key, err := s.RedeemInvite(invite, label)
+		if err != nil {
+			return nil, err
+		}
+		return s.ofReseller(id,
+			func(r *store.Reseller, _ *store.Account) any { return redeemedView{id, r.Label, r.Invite, key} })
 	}
-	id, key, err := s.RedeemInvite(invite, label)
-	if err != nil {
-		return nil, err
-	}
-	return s.ofReseller(id,
-		func(r *store.Reseller, _ *store.Account) any { return redeemedView{id, r.Label, r.Invite, key} })
 }
 
-func (s *Server) controlReset(r *request) (any, error) {
-	in := r.object()
-	seed := in.TextOr("seed", "")
-	if err := in.Done(); err != nil {
-		return nil, err
+func (s *Server) controlReset(r *request) action {
+	seed := r.fields().TextOr("seed", "")
+	return func() (any, error) {
+		if !slices.Contains([]string{"", "demo", "none"}, seed) {
+			return nil, refusal.New(refusal.InvalidBody,
+				"There is no seed %q; use demo or none, or leave it out for the seed of the start.",
+				refusal.Shorten(seed))
+		}
+		err := s.Reset(seed)
+		return s.viewState(), err
 	}
-	if !slices.Contains([]string{"", "demo", "none"}, seed) {
-		return nil, refusal.New(refusal.InvalidBody,
-			"There is no seed %q; use demo or none, or leave it out for the seed of the start.",
-			refusal.Shorten(seed))
-	}
-	err := s.Reset(seed)
-	return s.viewState(), err
 }
 
-func (s *Server) controlRestore(r *request) (any, error) {
-	text, err := r.body()
-	if err != nil {
-		return nil, err
+func (s *Server) controlRestore(r *request) action {
+	return func() (any, error) {
+		text, err := r.body()
+		if err != nil {
+			return nil, err
+		}
+		err = s.Restore(text)
+		return s.viewState(), err
 	}
-	err = s.Restore(text)
-	return s.viewState(), err
 }
 
 // clockView is the sandbox's time, and how far it is ahead of the machine's.
@@ -171,8 +162,8 @@ func (s *Server) viewClock() clockView {
 
 // controlSetClock takes {"set": time} or {"advance_seconds": n}. The time "now" sets the clock to the
 // machine's.
-func (s *Server) controlSetClock(r *request) (any, error) {
-	in := r.object()
+func (s *Server) controlSetClock(r *request) action {
+	in, ctx := r.fields(), r.http.Context()
 	var move func() error
 	switch to, by := in.Has("set"), in.Has("advance_seconds"); {
 	case to == by:
@@ -183,19 +174,18 @@ func (s *Server) controlSetClock(r *request) (any, error) {
 		if text != "now" && (err != nil || at.IsZero()) {
 			in.FailAt("set", "is %q; it must be a time such as 2026-05-03T10:00:00Z, or now", refusal.Shorten(text))
 		}
-		move = func() error { return s.setClock(r.http.Context(), at) }
+		move = func() error { return s.setClock(ctx, at) }
 	default:
-		n := in.Integer("advance_seconds")
-		if n <= 0 || n > int64(store.MaxOffset/time.Second) {
-			in.FailAt("advance_seconds", "is %d; it must be from 1 to %d", n, int64(store.MaxOffset/time.Second))
+		n, most := in.Integer("advance_seconds"), int64(store.MaxOffset/time.Second)
+		if n <= 0 || n > most {
+			in.FailAt("advance_seconds", "is %d; it must be from 1 to %d", n, most)
 		}
-		move = func() error { return s.advanceClock(r.http.Context(), time.Duration(n)*time.Second) }
+		move = func() error { return s.advanceClock(ctx, time.Duration(n)*time.Second) }
 	}
-	if err := in.Done(); err != nil {
-		return nil, err
+	return func() (any, error) {
+		err := move()
+		return s.viewClock(), err
 	}
-	err := move()
-	return s.viewClock(), err
 }
 
 // description is the OpenAPI description of every route. It is kept in YAML, for people, and becomes JSON
@@ -205,13 +195,13 @@ func (s *Server) controlSetClock(r *request) (any, error) {
 var description []byte
 
 // describe answers with the description. Its server is the address of the sandbox or of its proxy.
-func (s *Server) describe(r *request) (any, error) {
-	var doc map[string]any
-	if err := yaml.Unmarshal(description, &doc); err != nil {
-		return nil, fmt.Errorf("the description of the sandbox cannot be read: %w", err)
+func (s *Server) describe(r *request) action {
+	return func() (any, error) {
+		doc := map[string]any{}
+		err := yaml.Unmarshal(description, &doc)
+		doc["servers"] = []map[string]string{{"url": s.base(r.http)}}
+		return doc, err
 	}
-	doc["servers"] = []map[string]string{{"url": s.base(r.http)}}
-	return doc, nil
 }
 
 // Now returns the sandbox's time, in whole seconds.

@@ -72,8 +72,8 @@ func Operations() []string {
 func (r route) operation() string { return r.method + " " + r.path }
 
 // controlAddFault takes a fault without its counters and returns it. Only do is required.
-func (s *Server) controlAddFault(r *request) (any, error) {
-	in := r.object()
+func (s *Server) controlAddFault(r *request) action {
+	in := r.fields()
 	f := Fault{Do: in.Text("do"), On: in.TextOr("on", ""), Times: in.IntegerOr("times", 0),
 		Seed: in.IntegerOr("seed", 0)}
 	if in.Has("rate") {
@@ -88,21 +88,16 @@ func (s *Server) controlAddFault(r *request) (any, error) {
 			in.FailAt("body", "is not base64; encode the bytes of the answer in it")
 		}
 	}
-	if err := in.Done(); err != nil {
-		return nil, err
+	return func() (any, error) {
+		f, err := s.AddFault(f)
+		return f, fault.Refused(refusal.InvalidBody, err)
 	}
-	f, err := s.AddFault(f)
-	return f, fault.Refused(refusal.InvalidBody, err)
 }
 
-func (s *Server) controlClearFaults(r *request) (any, error) {
-	in := r.object()
+func (s *Server) controlClearFaults(r *request) action {
 	var ids []string
-	if in.Has("id") {
+	if in := r.fields(); in.Has("id") {
 		ids = []string{in.Text("id")}
 	}
-	if err := in.Done(); err != nil {
-		return nil, err
-	}
-	return s.ClearFaults(ids...)
+	return func() (any, error) { return s.ClearFaults(ids...) }
 }

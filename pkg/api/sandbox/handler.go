@@ -29,52 +29,36 @@ const (
 // interface do not apply to it.
 func (a access) controls() bool { return a >= control }
 
-// A route is one operation of the interface or one control. Its handler returns the value to write as JSON,
-// or a failure.
+// A route is one operation of the interface or one control. Its handler only reads the request. What it returns
+// is called if everything that it has read is right.
 type route struct {
 	method, path string
 	access       access
-	handle       func(*request) (any, error)
+	read         func(*request) action
 }
 
-// withoutQuery wraps a handler of requests that have no query.
-func withoutQuery(handle func(*request) (any, error)) func(*request) (any, error) {
-	return func(r *request) (any, error) {
-		if err := r.query().Done(); err != nil {
-			return nil, err
-		}
-		return handle(r)
-	}
-}
+// An action returns the value to write as JSON, or a failure.
+type action func() (any, error)
 
-// withID wraps a handler of requests whose query is only an id.
-func withID(handle func(r *request, id string) (any, error)) func(*request) (any, error) {
-	return func(r *request) (any, error) {
-		q := r.query()
-		id := q.UUID("id")
-		if err := q.Done(); err != nil {
-			return nil, err
-		}
-		return handle(r, id)
-	}
-}
+// always is the handler of a request from which nothing is read.
+func always(do action) func(*request) action { return func(*request) action { return do } }
 
 func (s *Server) routeTable() map[string]map[string]route {
 	table := map[string]map[string]route{}
 	for _, r := range append(s.controls(), []route{
-		{"POST", "/api/merchant_withdrawal/create", anyAccount, withoutQuery(s.createWithdrawal)},
+		{"POST", "/api/merchant_withdrawal/create", anyAccount, s.createWithdrawal},
 		{"GET", "/api/merchant_withdrawal", anyAccount, s.getWithdrawal},
 		{"POST", "/api/merchant_withdrawal/list", anyAccount, s.listWithdrawals},
 
-		{"POST", "/api/invoice", anyAccount, withoutQuery(s.createInvoice)},
-		{"GET", "/api/invoice", anyAccount, withID(s.getInvoice)},
+		{"POST", "/api/invoice", anyAccount, s.createInvoice},
+		{"GET", "/api/invoice", anyAccount, s.getInvoice},
 
-		{"GET", "/api/invites", merchantOnly, withoutQuery(s.listInvites)},
-		{"GET", "/api/invite", merchantOnly, withID(s.getInvite)},
-		{"POST", "/api/invite", merchantOnly, withoutQuery(s.createInvite)},
+		{"GET", "/api/invites", merchantOnly, s.listInvites},
+		{"GET", "/api/invite", merchantOnly, s.getInvite},
+		{"POST", "/api/invite", merchantOnly, s.createInvite},
 
-		{"GET", "/api/resellers", merchantOnly, withoutQuery(s.listResellers)},
-		{"GET", "/api/resellers/ids", merchantOnly, withoutQuery(s.listResellerIDs)},
+		{"GET", "/api/resellers", merchantOnly, s.listResellers},
+		{"GET", "/api/resellers/ids", merchantOnly, always(s.listResellerIDs)},
 		{"GET", "/api/reseller/info", ofReseller, s.aboutReseller((*wire.Rules).ViewReseller)},
 		{"GET", "/api/reseller/invite", ofReseller, s.aboutReseller((*wire.Rules).ViewInviteOf)},
 		{"GET", "/api/reseller/stats", ofReseller, s.aboutReseller((*wire.Rules).ViewStats)},
@@ -179,13 +163,13 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 	list := *s.store.Faults.Load()
 	entry, isLogged := w.(*logged)
 	if len(list) == 0 || !isLogged {
-		return route.handle(req)
+		return req.carryOut(route.read)
 	}
 	return fault.Apply(s.store, list,
 		&fault.Call{Operation: route.operation(), Writer: w, Request: r, MaxBody: req.maxBody,
 			Handle: func(r *http.Request, stale time.Duration) (any, error) {
 				req.http, req.stale = r, stale
-				return route.handle(req)
+				return req.carryOut(route.read)
 			},
 			Reply:  func(w http.ResponseWriter, answer any, err error) { s.reply(w, r, answer, err) },
 			Struck: entry.entry.Struck})

@@ -10,8 +10,8 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
-func (s *Server) createInvoice(r *request) (any, error) {
-	in := r.object()
+func (s *Server) createInvoice(r *request) action {
+	in := r.fields()
 	v := &store.Invoice{
 		Account:  r.account,
 		OrderID:  wire.Optional(in, "order_id", in.Text),
@@ -28,11 +28,10 @@ func (s *Server) createInvoice(r *request) (any, error) {
 		}
 	}
 	v.Callback = in.URLOr("callback_url", "")
-	if err := in.Done(); err != nil {
-		return nil, err
+	return func() (any, error) {
+		err := s.store.AddInvoice(v)
+		return v.ID, err
 	}
-	err := s.store.AddInvoice(v)
-	return v.ID, err
 }
 
 func (s *settings) readItems(in *wire.Object, v *store.Invoice) {
@@ -67,8 +66,11 @@ func (s *settings) readItems(in *wire.Object, v *store.Invoice) {
 	}
 }
 
-func (s *Server) getInvoice(r *request, id string) (any, error) {
-	return s.ofInvoice(&r.choices.Rules, r.account, id, (*wire.Rules).ViewInvoice)
+func (s *Server) getInvoice(r *request) action {
+	id := r.query.UUID("id")
+	return func() (any, error) {
+		return s.ofInvoice(&r.choices.Rules, r.account, id, (*wire.Rules).ViewInvoice)
+	}
 }
 
 // ofInvoice returns the view of an invoice. The store is locked while view runs. An invoice of another

@@ -29,10 +29,23 @@ type request struct {
 	maxBody int64
 	stale   time.Duration // a list hides what is younger
 	rules   *wire.Rules   // how strictly it is read; nil for a control, which is always read strictly
+	query   *wire.Query
+	object  *wire.Object // the body, if it was read as an object
 }
 
-func (r *request) query(repeated ...string) *wire.Query {
-	return wire.NewQuery(r.http.URL.RawQuery, r.rules, repeated...)
+// carryOut reads the request, and does what it asks for if its query and its body are right.
+func (r *request) carryOut(read func(*request) action) (any, error) {
+	r.query, r.object = wire.NewQuery(r.http.URL.RawQuery, r.rules), nil
+	do := read(r)
+	if err := r.query.Done(); err != nil {
+		return nil, err
+	}
+	if r.object != nil {
+		if err := r.object.Done(); err != nil {
+			return nil, err
+		}
+	}
+	return do()
 }
 
 func (r *request) body() (json.RawMessage, error) {
@@ -52,10 +65,11 @@ func (r *request) body() (json.RawMessage, error) {
 	return wire.DecodeBody(body)
 }
 
-// object reads the body as a JSON object. Its Done method returns the first error, that of the body included.
-func (r *request) object() *wire.Object {
+// fields reads the body as a JSON object, which keeps the first error, that of the body included.
+func (r *request) fields() *wire.Object {
 	raw, err := r.body()
-	return wire.NewObject(raw, "", r.rules, &err)
+	r.object = wire.NewObject(raw, "", r.rules, &err)
+	return r.object
 }
 
 func (r *request) checkContentType() error {

@@ -62,8 +62,8 @@ func (s *Server) record(w http.ResponseWriter, r *http.Request) (*logged, *http.
 
 // controlRequests takes the query on=METHOD PATH, match=FIELD=VALUE, which may be given again, since=ID, and
 // limit=N for a part of the log that a client can read at once.
-func (s *Server) controlRequests(r *request) (any, error) {
-	q := r.query("match")
+func (s *Server) controlRequests(r *request) action {
+	q := r.query
 	f := requestlog.Filter{On: q.TextOr("on", ""), Since: q.Integer("since", 0), Limit: q.Integer("limit", 0),
 		Match: map[string]string{}}
 	for _, text := range q.All("match") {
@@ -74,16 +74,15 @@ func (s *Server) controlRequests(r *request) (any, error) {
 		}
 		f.Match[field] = value
 	}
-	if err := q.Done(); err != nil {
-		return nil, err
+	return func() (any, error) {
+		if err := fault.CheckFilter(f.On, f.Match, Operations()); err != nil {
+			return nil, fault.Refused(refusal.InvalidQuery, err)
+		}
+		rows := s.log.Select(f)
+		if f.Since > rows.Last {
+			return nil, refusal.New(refusal.InvalidQuery,
+				"since: the log has no request %d yet, its newest is %d; the id may be of another sandbox.", f.Since, rows.Last)
+		}
+		return rows, nil
 	}
-	if err := fault.CheckFilter(f.On, f.Match, Operations()); err != nil {
-		return nil, fault.Refused(refusal.InvalidQuery, err)
-	}
-	rows := s.log.Select(f)
-	if f.Since > rows.Last {
-		return nil, refusal.New(refusal.InvalidQuery,
-			"since: the log has no request %d yet, its newest is %d; the id may be of another sandbox.", f.Since, rows.Last)
-	}
-	return rows, nil
 }

@@ -119,14 +119,12 @@ func (s *Server) Set(values map[string]string) error {
 	return s.store.Follow(next.Terms, func() { s.live.Store(next) })
 }
 
-func (s *Server) controlSet(r *request) (any, error) {
-	in := r.object()
-	values := in.AllTexts()
-	if err := in.Done(); err != nil {
-		return nil, err
+func (s *Server) controlSet(r *request) action {
+	values := r.fields().AllTexts()
+	return func() (any, error) {
+		err := s.Set(values)
+		return s.settings().values, err
 	}
-	err := s.Set(values)
-	return s.settings().values, err
 }
 
 func (s *settings) definitions() []definition {

@@ -10,12 +10,13 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
-func (s *Server) createWithdrawal(r *request) (any, error) {
+func (s *Server) createWithdrawal(r *request) action {
 	if r.choices.resellerWithdraws == "forbidden" && r.account != *s.store.Merchant.Load() {
-		return nil, refusal.New(refusal.Forbidden,
-			"A reseller's key cannot create withdrawals; use the merchant's key.")
+		return func() (any, error) {
+			return nil, refusal.New(refusal.Forbidden, "A reseller's key cannot create withdrawals; use the merchant's key.")
+		}
 	}
-	in := r.object()
+	in := r.fields()
 	currency := in.Currency("currency")
 	w := &store.Withdrawal{
 		Account:  r.account,
@@ -45,20 +46,15 @@ func (s *Server) createWithdrawal(r *request) (any, error) {
 			"is in %s, and the withdrawal in %s; give the amount in %[2]s or in a fiat currency", unit.Code,
 			currency.Code)
 	}
-	if err := in.Done(); err != nil {
-		return nil, err
+	return func() (any, error) {
+		err := s.store.AddWithdrawal(w)
+		return w.ID, err
 	}
-	err := s.store.AddWithdrawal(w)
-	return w.ID, err
 }
 
-func (s *Server) getWithdrawal(r *request) (any, error) {
-	q := r.query()
-	id := q.Text("id")
-	if err := q.Done(); err != nil {
-		return nil, err
-	}
-	return s.withdrawalOf(r.choices, r.account, id)
+func (s *Server) getWithdrawal(r *request) action {
+	id := r.query.Text("id")
+	return func() (any, error) { return s.withdrawalOf(r.choices, r.account, id) }
 }
 
 // withdrawalOf returns the view of one withdrawal. A withdrawal of another account is not found, like one
@@ -78,17 +74,13 @@ func (s *Server) withdrawalOf(by *settings, account, id string) (view wire.Withd
 	return by.ViewWithdrawal(&w, *s.store.Merchant.Load(), w.Address), nil
 }
 
-func (s *Server) listWithdrawals(r *request) (any, error) {
-	q := r.query()
-	p := r.choices.ReadPaging(q)
-	if err := q.Done(); err != nil {
-		return nil, err
-	}
-	return s.pageOfWithdrawals(r, r.account, p)
+func (s *Server) listWithdrawals(r *request) action {
+	p := r.choices.ReadPaging(r.query)
+	return func() (any, error) { return s.pageOfWithdrawals(r, r.account, p) }
 }
 
 func (s *Server) pageOfWithdrawals(r *request, id string, p wire.Paging) (any, error) {
-	in := r.object()
+	in := r.fields()
 	f := r.choices.ReadFilter(in, r.choices.Flow.Statuses, true)
 	if err := in.Done(); err != nil {
 		return nil, err

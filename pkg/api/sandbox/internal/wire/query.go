@@ -11,26 +11,21 @@ import (
 )
 
 // A Query reads the query string like an Object reads a body: it keeps the first error, and Done refuses
-// unexpected parameters.
+// unexpected and repeated parameters.
 type Query struct {
 	Values url.Values
 	rules  *Rules // as of a request
 	asked  []string
+	lists  []string // of asked, those that may be given more than once
 	err    error
 }
 
-// NewQuery parses a query string. Without rules it is read strictly. Only the parameters in repeated may be
-// given more than once.
-func NewQuery(raw string, r *Rules, repeated ...string) *Query {
+// NewQuery parses a query string. Without rules it is read strictly.
+func NewQuery(raw string, r *Rules) *Query {
 	values, err := url.ParseQuery(raw)
 	q := &Query{Values: values, rules: r}
 	if err != nil {
 		q.Fail("The query string cannot be read (%v); encode it as name=value&name=value.", err)
-	}
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if len(values[name]) > 1 && !slices.Contains(repeated, name) {
-			q.Fail("The query parameter %q is given %d times; give it once.", refusal.Shorten(name), len(values[name]))
-		}
 	}
 	return q
 }
@@ -42,17 +37,18 @@ func (q *Query) Fail(format string, args ...any) {
 }
 
 func (q *Query) Done() error {
-	if q.rules != nil && q.rules.UnknownParameters == "ignore" {
-		return q.err
-	}
+	ignore := q.rules != nil && q.rules.UnknownParameters == "ignore"
 	for _, name := range slices.Sorted(maps.Keys(q.Values)) {
-		if !slices.Contains(q.asked, name) {
-			if len(q.asked) == 0 {
-				return refusal.New(refusal.InvalidQuery,
-					"This path takes no query parameters, and %q was given; leave it out.", refusal.Shorten(name))
-			}
-			return refusal.New(refusal.InvalidQuery, "There is no query parameter %q here; there is %s.",
-				refusal.Shorten(name), strings.Join(q.asked, ", "))
+		times, short := len(q.Values[name]), refusal.Shorten(name)
+		switch asked := slices.Contains(q.asked, name); {
+		case !asked && !ignore && len(q.asked) == 0:
+			return refusal.New(refusal.InvalidQuery,
+				"This path takes no query parameters, and %q was given; leave it out.", short)
+		case !asked && !ignore:
+			return refusal.New(refusal.InvalidQuery, "There is no query parameter %q here; there is %s.", short,
+				strings.Join(q.asked, ", "))
+		case times > 1 && !slices.Contains(q.lists, name):
+			return refusal.New(refusal.InvalidQuery, "The query parameter %q is given %d times; give it once.", short, times)
 		}
 	}
 	return q.err
@@ -79,6 +75,7 @@ func (q *Query) TextOr(name, absent string) string {
 
 func (q *Query) All(name string) []string {
 	q.Has(name)
+	q.lists = append(q.lists, name)
 	return q.Values[name]
 }
 
