@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -51,6 +52,7 @@ func deliveryView(money.Registry) render.View[sandbox.Delivery] {
 type advanced struct {
 	api.Withdrawal
 	Delivery *sandbox.Delivery `json:"delivery"` // nil without a callback
+	raw      []byte            // as the sandbox has sent it
 }
 
 func (a *advanced) UnmarshalJSON(text []byte) error {
@@ -60,13 +62,14 @@ func (a *advanced) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, &beside); err != nil {
 		return err
 	}
-	a.Delivery = beside.Delivery
+	a.Delivery, a.raw = beside.Delivery, bytes.Clone(text)
 	return json.Unmarshal(text, &a.Withdrawal)
 }
 
 // advancedView shows the delivery's answer after the withdrawal's own columns.
 func advancedView(m money.Registry) render.View[advanced] {
 	view := render.Map(views.Withdrawals(m), func(a advanced) api.Withdrawal { return a.Withdrawal })
+	view.JSON = render.Received[advanced](func(a advanced) []byte { return a.raw })
 	view.Columns = append(view.Columns, render.Field("delivery", "what the callback's receiver answered", render.Text,
 		func(a advanced) string {
 			switch {
@@ -100,7 +103,7 @@ command, this is till sandbox callbacks list.`
 
 func callbacksListCommand(a *cmdutil.App) *cobra.Command {
 	var expected expectation
-	cmd := newControl(a, cmdutil.List, answeredView(deliveryView), &cobra.Command{
+	cmd := newControl(a, cmdutil.List, deliveryView, &cobra.Command{
 		Use:   "list",
 		Short: "List what was posted to callbacks, the oldest first",
 		Long: `List what was posted or will be posted to the callback URLs of withdrawals,
@@ -110,17 +113,17 @@ those that are no longer pending, and --wait waits for them.`,
 		Example: `  till sandbox callbacks
   till sandbox callbacks list --expect 0 --wait 1s
   till sandbox callbacks list --jq '.[] | select(.state != "delivered") | .id'`,
-	}, func(s *cmdutil.Session, out cmdutil.Output[answered[sandbox.Delivery]], _ []string) error {
+	}, func(s *cmdutil.Session, out cmdutil.Output[sandbox.Delivery], _ []string) error {
 		if err := expected.check(s.Cmd); err != nil {
 			return err
 		}
-		var rows []answered[sandbox.Delivery]
+		var rows []sandbox.Delivery
 		posted := 0
 		err := expected.until(s.Ctx, func() (int, error) {
-			all, err := ask[[]answered[sandbox.Delivery]](s, "/sandbox/callbacks")
-			rows, posted = all.value, 0
+			all, err := ask[[]sandbox.Delivery](s, "/sandbox/callbacks")
+			rows, posted = all, 0
 			for _, d := range rows {
-				if d.value.State != "pending" {
+				if d.State != "pending" {
 					posted++
 				}
 			}
@@ -154,7 +157,7 @@ till sandbox callbacks lists the ids.`,
     till sandbox advance "$id" Processing -q &&
     till sandbox callbacks resend "$(till sandbox callbacks -q)"`,
 		Args: cmdutil.Args("DELIVERY"),
-	}, func(s *cmdutil.Session, args []string) (answered[sandbox.Delivery], error) {
+	}, func(s *cmdutil.Session, args []string) (sandbox.Delivery, error) {
 		d, err := tell[sandbox.Delivery](s, "/sandbox/callbacks/resend", map[string]string{"id": args[0]})
 		return d, missing(err, "delivery", args[0], "sandbox", "callbacks", "list")
 	})

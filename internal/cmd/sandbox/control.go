@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,26 +27,6 @@ import (
 // whichSandbox is part of the help of every control.
 const whichSandbox = `The command acts on the sandbox that your settings lead to, or on that of till
 --sandbox if they have no address. If they lead to a service, it ends with 11.`
-
-// answered is the answer to a control: its value and its JSON.
-type answered[T any] struct {
-	value T
-	raw   json.RawMessage
-}
-
-func (a *answered[T]) UnmarshalJSON(text []byte) error {
-	a.raw = bytes.Clone(text)
-	return json.Unmarshal(text, &a.value)
-}
-
-// answeredView shows answers as another view shows their values, with the sandbox's own JSON.
-func answeredView[T any](of func(money.Registry) render.View[T]) func(money.Registry) render.View[answered[T]] {
-	return func(m money.Registry) render.View[answered[T]] {
-		view := render.Map(of(m), func(a answered[T]) T { return a.value })
-		view.JSON = render.Received[T](func(a answered[T]) []byte { return a.raw })
-		return view
-	}
-}
 
 // startControl begins a command that acts only on a sandbox. It does not use an address and a key that belong
 // to anything else.
@@ -131,10 +110,10 @@ func newControl[T any](
 // newAnswer completes a control that prints one answer: with bare only its id, if no format is chosen.
 func newAnswer[T any](
 	a *cmdutil.App, view func(money.Registry) render.View[T], bare bool, cmd *cobra.Command,
-	do func(*cmdutil.Session, []string) (answered[T], error),
+	do func(*cmdutil.Session, []string) (T, error),
 ) *cobra.Command {
-	return newControl(a, cmdutil.One, answeredView(view), cmd,
-		func(s *cmdutil.Session, out cmdutil.Output[answered[T]], args []string) error {
+	return newControl(a, cmdutil.One, view, cmd,
+		func(s *cmdutil.Session, out cmdutil.Output[T], args []string) error {
 			answer, err := do(s, args)
 			if err != nil {
 				return err
@@ -147,21 +126,21 @@ func newAnswer[T any](
 }
 
 // tell sends a request that changes the sandbox, so it sends it at most once.
-func tell[T any](s *cmdutil.Session, path string, order any) (a answered[T], err error) {
+func tell[T any](s *cmdutil.Session, path string, order any) (answer T, err error) {
 	cmdutil.Declared(s.Cmd, cmdutil.Sandbox)
 	client, err := s.Client()
 	if err != nil {
-		return a, err
+		return answer, err
 	}
 	err = s.Send(nil, func() error {
-		a, err = exchange[T](s.SendCtx, client, http.MethodPost, path, render.Encode(order))
+		answer, err = exchange[T](s.SendCtx, client, http.MethodPost, path, render.Encode(order))
 		return err
 	})
 	if call, ok := errors.AsType[*api.Error](err); ok && call.Outcome == api.Unknown {
-		return a, &cmdutil.Error{Code: cmdutil.ExitUnknown, Err: err, Msg: err.Error(),
+		return answer, &cmdutil.Error{Code: cmdutil.ExitUnknown, Err: err, Msg: err.Error(),
 			Hint: payout.NewHint("it may have been done; look", "sandbox", "dump")}
 	}
-	return a, err
+	return answer, err
 }
 
 // missing replaces the error of a control by one in the words of a person, if the sandbox does not have the
@@ -176,31 +155,31 @@ func missing(err error, what, id string, list ...string) error {
 }
 
 // ask reads something from the sandbox.
-func ask[T any](s *cmdutil.Session, path string) (a answered[T], err error) {
+func ask[T any](s *cmdutil.Session, path string) (answer T, err error) {
 	client, err := s.Client()
 	if err != nil {
-		return a, err
+		return answer, err
 	}
 	return exchange[T](s.Ctx, client, http.MethodGet, path, nil)
 }
 
 func exchange[T any](
 	ctx context.Context, client *api.Client, method, path string, body json.RawMessage,
-) (a answered[T], err error) {
+) (answer T, err error) {
 	text, err := client.Do(ctx, method, path, body)
 	if err != nil {
-		return a, err
+		return answer, err
 	}
-	if err := json.Unmarshal(text, &a); err != nil {
+	if err := json.Unmarshal(text, &answer); err != nil {
 		code := cmdutil.ExitReadFailed
 		if method != http.MethodGet {
 			code = cmdutil.ExitUnknown // the server, whatever it is, has taken the request
 		}
-		return a, &cmdutil.Error{Code: code, Err: err,
+		return answer, &cmdutil.Error{Code: code, Err: err,
 			Msg:  fmt.Sprintf("what answers at %s %s is not a sandbox of till: %v", method, path, err),
 			Hint: payout.NewHint("check TILL_BASE_URL")}
 	}
-	return a, nil
+	return answer, nil
 }
 
 func fundCommand(a *cmdutil.App) *cobra.Command {
@@ -212,10 +191,10 @@ The amount is an exact decimal with its code.`,
 		Example: `  till sandbox fund "1.5 Btc"
   till sandbox fund "250.00 USD" -o json`,
 		Args: cmdutil.Args("AMOUNT"),
-	}, func(s *cmdutil.Session, args []string) (answered[funded], error) {
+	}, func(s *cmdutil.Session, args []string) (funded, error) {
 		amount, err := s.Money.ParseAmount(args[0], api.Currency{})
 		if err != nil {
-			return answered[funded]{}, err
+			return funded{}, err
 		}
 		return tell[funded](s, "/sandbox/fund", map[string]api.Amount{"amount": amount})
 	})
@@ -258,9 +237,9 @@ func expireCommand(a *cmdutil.App) *cobra.Command {
 
 func endsInvoice(a *cmdutil.App, cmd *cobra.Command, path string) *cobra.Command {
 	cmd.Args = cmdutil.Args("INVOICE")
-	return newAnswer(a, views.Invoices, false, cmd, func(s *cmdutil.Session, args []string) (answered[api.Invoice], error) {
+	return newAnswer(a, views.Invoices, false, cmd, func(s *cmdutil.Session, args []string) (api.Invoice, error) {
 		if err := api.CheckUUID(args[0]); err != nil {
-			return answered[api.Invoice]{}, cmdutil.UsageError(err.Error(), "its id is printed when it is made", "invoice", "create")
+			return api.Invoice{}, cmdutil.UsageError(err.Error(), "its id is printed when it is made", "invoice", "create")
 		}
 		return tell[api.Invoice](s, path, map[string]string{"invoice": args[0]})
 	})
@@ -284,7 +263,7 @@ one of till --sandbox runs for one command only. See: till help callbacks.`,
     --currency Btc --amount 0.015 \
     --address bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq)" Processing`,
 		Args: cmdutil.Args("WITHDRAWAL", "STATUS"),
-	}, func(s *cmdutil.Session, args []string) (answered[advanced], error) {
+	}, func(s *cmdutil.Session, args []string) (advanced, error) {
 		withdrawal, err := tell[advanced](s, "/sandbox/advance",
 			map[string]string{"withdrawal": args[0], "status": args[1]})
 		return withdrawal, missing(err, "withdrawal", args[0], "withdraw", "list")
@@ -302,9 +281,9 @@ invoices and withdrawals that you make belong to the reseller.`,
 		Example: `  till sandbox invite redeem --label "North shop" \
     "$(till --sandbox invite create -q)"`,
 		Args: cmdutil.Args("INVITE"),
-	}, func(s *cmdutil.Session, args []string) (answered[redeemed], error) {
+	}, func(s *cmdutil.Session, args []string) (redeemed, error) {
 		if err := api.CheckUUID(args[0]); err != nil {
-			return answered[redeemed]{}, cmdutil.UsageError(err.Error(), "one is printed when it is made", "invite", "create", "-q")
+			return redeemed{}, cmdutil.UsageError(err.Error(), "one is printed when it is made", "invite", "create", "-q")
 		}
 		order := map[string]string{"invite": args[0]}
 		if s.Cmd.Flags().Changed("label") {
@@ -353,7 +332,7 @@ func clockShowCommand(a *cmdutil.App) *cobra.Command {
 		Long: `Show the sandbox's time. In JSON, offset says how far it is ahead of this
 machine's.`,
 		Example: `  till sandbox clock show`,
-	}, func(s *cmdutil.Session, _ []string) (answered[sandboxTime], error) {
+	}, func(s *cmdutil.Session, _ []string) (sandboxTime, error) {
 		return ask[sandboxTime](s, "/sandbox/clock")
 	})
 }
@@ -368,7 +347,7 @@ still there, and now is its start. What was made before keeps its times.`,
 		Example: `  till sandbox clock set 2026-05-03T10:00:00Z
   till sandbox clock set now`,
 		Args: cmdutil.Args("TIME"),
-	}, func(s *cmdutil.Session, args []string) (moved answered[sandboxTime], err error) {
+	}, func(s *cmdutil.Session, args []string) (moved sandboxTime, err error) {
 		if _, err := time.Parse(time.RFC3339, args[0]); err != nil && args[0] != "now" {
 			return moved, cmdutil.UsageError(fmt.Sprintf("%q is not a time in RFC 3339", args[0]),
 				"write it like 2026-05-03T10:00:00Z, or now")
@@ -389,7 +368,7 @@ its own time too.`,
 		Example: `  till sandbox clock advance 36h
   till sandbox clock advance 7d`,
 		Args: cmdutil.Args("DURATION"),
-	}, func(s *cmdutil.Session, args []string) (moved answered[sandboxTime], err error) {
+	}, func(s *cmdutil.Session, args []string) (moved sandboxTime, err error) {
 		by, ok := period.ParseDuration(args[0])
 		if !ok || by < time.Second || by%time.Second != 0 {
 			return moved, cmdutil.UsageError(fmt.Sprintf("%q is not a duration of whole seconds from 1s to 36500d", args[0]),

@@ -72,7 +72,7 @@ many calls.`,
 		if err != nil {
 			return err
 		}
-		return out.Bare(added.value, added.value.ID)
+		return out.Bare(added, added.ID)
 	})
 	f := cmd.Flags()
 	f.StringVar(&flags.Do, "do", "", "what goes wrong")
@@ -171,7 +171,7 @@ fault that has reached --times stays in the list.`,
 		if err != nil {
 			return err
 		}
-		return out.Slice(faults.value)
+		return out.Slice(faults)
 	})
 }
 
@@ -193,7 +193,7 @@ have done.`,
 		if err != nil {
 			return missing(err, "fault", cmdutil.FirstOf(args), "sandbox", "fault", "list")
 		}
-		return out.Slice(cleared.value)
+		return out.Slice(cleared)
 	})
 }
 

@@ -147,10 +147,10 @@ func readLog(s *cmdutil.Session, query url.Values) (log requestLog, err error) {
 		if err != nil {
 			return log, err
 		}
-		log.Requests = append(log.Requests, page.value.Requests...)
-		log.Dropped += page.value.Dropped
-		log.Undecided += page.value.Undecided
-		if !page.value.More || len(page.value.Requests) == 0 {
+		log.Requests = append(log.Requests, page.Requests...)
+		log.Dropped += page.Dropped
+		log.Undecided += page.Undecided
+		if !page.More || len(page.Requests) == 0 {
 			return log, nil
 		}
 		query.Set("since", strconv.FormatInt(log.Requests[len(log.Requests)-1].ID, 10))

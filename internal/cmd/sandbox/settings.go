@@ -73,11 +73,10 @@ func currentSettings(s *cmdutil.Session) (all []setting) {
 	var now map[string]string
 	if servesHere(s) {
 		actOnSandbox(s)
-		answer, err := ask[map[string]string](s, "/sandbox/settings")
-		if err != nil {
+		var err error
+		if now, err = ask[map[string]string](s, "/sandbox/settings"); err != nil {
 			s.Note("the values are the defaults, because the sandbox does not tell its own: %v", err)
 		}
-		now = answer.value
 	}
 	for _, one := range sandbox.Settings() {
 		value, served := now[one.Name]
@@ -184,7 +183,7 @@ back the settings of the start. till sandbox settings lists the names.`,
 		var rows []settingValue
 		for _, name := range settingNames() {
 			if _, changed := values[name]; changed {
-				rows = append(rows, settingValue{name, now.value[name]})
+				rows = append(rows, settingValue{name, now[name]})
 			}
 		}
 		return out.Slice(rows)

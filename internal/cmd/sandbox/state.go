@@ -49,7 +49,7 @@ invalid file changes nothing. The command prints the id of the new state, which
 is unique. It does not ask for confirmation.`,
 		Example: `  till sandbox reset
   till sandbox reset --to demo`,
-	}, func(s *cmdutil.Session, _ []string) (answered[sandboxState], error) {
+	}, func(s *cmdutil.Session, _ []string) (sandboxState, error) {
 		if s.Cmd.Flags().Changed("to") {
 			return beginWith(s, to)
 		}
@@ -62,13 +62,13 @@ is unique. It does not ask for confirmation.`,
 
 var seedNames = cobra.FixedCompletions([]string{"demo", "none"}, cobra.ShellCompDirectiveDefault)
 
-func beginWith(s *cmdutil.Session, name string) (answered[sandboxState], error) {
+func beginWith(s *cmdutil.Session, name string) (sandboxState, error) {
 	if isSeed(name) {
 		return tell[sandboxState](s, "/sandbox/reset", map[string]string{"seed": name})
 	}
 	seed, err := readSeed(s, name)
 	if err != nil {
-		return answered[sandboxState]{}, err
+		return sandboxState{}, err
 	}
 	begun, err := tell[sandboxState](s, "/sandbox/restore", seed)
 	return begun, refusedInput(err, name+": ")
@@ -111,7 +111,7 @@ till help seeds lists every field.`,
   echo '{resellers: [{label: Harbour Books}]}' | till sandbox seed -`,
 		Args:              cmdutil.Args("FILE"),
 		ValidArgsFunction: cmdutil.FileNames,
-	}, func(s *cmdutil.Session, args []string) (answered[sandboxState], error) {
+	}, func(s *cmdutil.Session, args []string) (sandboxState, error) {
 		return beginWith(s, args[0])
 	})
 }
@@ -149,10 +149,10 @@ read. It has hashes of the resellers' API keys, not the keys.
 			}
 			s.Spinner.Stop()
 			if shaped {
-				return view.One(s.IO.Out, s.Render, dump.raw)
+				return view.One(s.IO.Out, s.Render, dump)
 			}
 			var b bytes.Buffer
-			if err := json.Indent(&b, dump.raw, "", "  "); err != nil {
+			if err := json.Indent(&b, dump, "", "  "); err != nil {
 				return err
 			}
 			return a.WriteData(b.String() + "\n")
