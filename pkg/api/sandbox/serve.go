@@ -21,41 +21,44 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		return fmt.Errorf("sandbox: %s is not a loopback address; listen on 127.0.0.1 or [::1], the sandbox is for this "+
 			"machine only", listener.Addr())
 	}
+	return s.serve(ctx, listener, endGrace)
+}
+
+// serve returns after all goroutines of the server have ended. Requests in flight when ctx ends have so long to
+// finish.
+func (s *Server) serve(ctx context.Context, listener net.Listener, grace time.Duration) error {
 	open := &conns{}
+	meanwhile, end := context.WithCancel(ctx)
 	server := &http.Server{
-		Handler:           s,
+		Handler:           open.counted(s),
 		ConnState:         open.note,
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       time.Minute,
 		WriteTimeout:      2 * time.Minute,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
-		// The end of ctx also ends waits for callbacks and faults.
-		BaseContext: func(net.Listener) context.Context { return fault.WithEnd(ctx) },
+		// The end of the server also ends waits for callbacks and faults.
+		BaseContext: func(net.Listener) context.Context { return fault.WithEnd(meanwhile) },
 	}
-	meanwhile, end := context.WithCancel(ctx)
-	var running sync.WaitGroup
-	defer running.Wait()
+	defer open.busy.Wait()
 	defer end()
-	running.Go(func() { s.store.KeepTime(meanwhile) })
-	running.Go(func() { s.sender.DeliverPending(meanwhile) })
+	open.busy.Go(func() { s.store.KeepTime(meanwhile) })
+	open.busy.Go(func() { s.sender.DeliverPending(meanwhile) })
 	stopped := make(chan error, 1)
 	stop := context.AfterFunc(ctx, func() {
-		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), endGrace)
-		var interrupting sync.WaitGroup
-		interrupting.Go(func() { open.interrupt(grace) })
-		err := server.Shutdown(grace)
-		cancel()
-		interrupting.Wait()
-		stopped <- err
+		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+		defer cancel()
+		open.busy.Go(func() { open.interrupt(late) })
+		stopped <- server.Shutdown(late)
 	})
 	err := server.Serve(listener)
 	if stop() { // ctx is not done: the listener failed
+		server.Close()
 		return fmt.Errorf("sandbox: the listener failed: %w", err)
 	}
 	if err := <-stopped; err != nil {
 		server.Close()
-		return fmt.Errorf("sandbox: requests that did not end within %s were cut off", endGrace)
+		return fmt.Errorf("sandbox: requests that did not end within %s were cut off", grace)
 	}
 	return nil
 }
@@ -79,11 +82,10 @@ type Running struct {
 	// URL is the base address: http and a loopback address with a port, without a slash at the end.
 	URL string
 
-	served   *http.Server
-	busy     sync.WaitGroup // its goroutines
+	stop     context.CancelFunc
+	serving  sync.WaitGroup
 	end      sync.Once
 	endError error
-	stop     context.CancelFunc // of the requests in flight
 }
 
 // Start runs a sandbox for a test, on its own loopback port, and closes it when the test and its subtests
@@ -108,11 +110,7 @@ func Start(t TB, opts ...Option) *Running {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	r := &Running{Server: server, URL: "http://" + listener.Addr().String(), stop: stop}
-	r.served = &http.Server{Handler: http.HandlerFunc(r.serve), ConnState: r.count, ReadHeaderTimeout: time.Minute,
-		BaseContext: func(net.Listener) context.Context { return fault.WithEnd(ctx) }}
-	r.busy.Go(func() { r.served.Serve(listener) }) // its error says that it was closed
-	r.busy.Go(func() { server.store.KeepTime(ctx) })
-	r.busy.Go(func() { server.sender.DeliverPending(ctx) })
+	r.serving.Go(func() { server.serve(ctx, listener, 0) }) // its error says that requests were cut off
 	t.Cleanup(func() {
 		t.Helper()
 		if err := r.Close(); err != nil {
@@ -128,40 +126,36 @@ func Start(t TB, opts ...Option) *Running {
 func (r *Running) Close() error {
 	r.end.Do(func() {
 		r.stop()
-		r.served.Close()
-		r.busy.Wait()
+		r.serving.Wait()
 		r.endError = r.Server.Close()
 	})
 	return r.endError
 }
 
-// count adds a connection to the goroutines that Close waits for. serve counts a handler that has hijacked
-// its connection.
-func (r *Running) count(_ net.Conn, state http.ConnState) {
-	switch state {
-	case http.StateNew:
-		r.busy.Add(1)
-	case http.StateClosed, http.StateHijacked:
-		r.busy.Done()
-	}
+// conns are the connections of a server, each a net.Conn, and its goroutines.
+type conns struct {
+	sync.Map
+	busy sync.WaitGroup
 }
-
-func (r *Running) serve(w http.ResponseWriter, request *http.Request) {
-	r.busy.Add(1)
-	defer r.busy.Done()
-	r.ServeHTTP(w, request)
-}
-
-// conns are the connections of a server, each a net.Conn.
-type conns struct{ sync.Map }
 
 func (open *conns) note(c net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateNew:
+		open.busy.Add(1)
 		open.Store(c, nil)
 	case http.StateClosed, http.StateHijacked:
 		open.Delete(c)
+		open.busy.Done()
 	}
+}
+
+// counted counts the handlers too, because one may have hijacked its connection.
+func (open *conns) counted(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		open.busy.Add(1)
+		defer open.busy.Done()
+		h.ServeHTTP(w, r)
+	})
 }
 
 // interrupt ends the waits for a request, or for the rest of one, until ctx is done. A server that shuts down

@@ -52,38 +52,29 @@ func Apply(s *store.Store, list []store.Fault, c *Call) (any, error) {
 	for _, f := range struck {
 		do, _ := parseDo(f.Do) // it was checked when the fault was added
 		c.Struck(f.Do)
-		if do.name != doRefuse {
+		if do.name != "refuse" {
 			c.readAhead() // otherwise the server does not notice that the client hangs up
 		}
 		switch do.name {
-		case doDelay:
+		case "delay":
 			c.wait(do.duration)
-		case doDeliverTwice:
+		case "deliver-twice":
 			c.twice = true
-		case doStaleList:
+		case "stale-list":
 			c.stale = max(c.stale, do.duration)
-		case doRefuse:
+		case "refuse":
 			reset(c.Writer)
-		case doDropBefore:
+		case "drop-before":
 			drop()
-		case doDropAfter:
+		case "drop-after":
 			c.handle()
 			drop()
-		case doTruncate:
+		case "truncate":
 			answer, err := c.handle()
 			c.Reply(half{c.Writer}, answer, err)
 			drop()
-		case doStatus:
-			answerStatus(c.Writer, f, do)
-			return nil, ErrAnswered
-		case doHTML:
-			answerHTML(c.Writer, do.status)
-			return nil, ErrAnswered
-		case doBody:
-			answerText(c.Writer, http.StatusOK, "application/json", string(f.Body))
-			return nil, ErrAnswered
-		case doRespond:
-			parseAnswer(f.Body).send(c.Writer)
+		default:
+			send(c.Writer, f, do)
 			return nil, ErrAnswered
 		}
 	}
@@ -163,21 +154,52 @@ func (h half) Write(b []byte) (int, error) {
 	return 0, nil
 }
 
-func answerStatus(w http.ResponseWriter, f store.Fault, do doing) {
-	if do.status == http.StatusUnauthorized {
-		w.Header().Set("WWW-Authenticate", "Bearer")
+// send writes the answer of a fault in place of one of the sandbox.
+func send(w http.ResponseWriter, f store.Fault, do doing) {
+	status, kind, text, header := do.status, "application/json", string(f.Body), w.Header()
+	switch do.name {
+	case "status":
+		if status == http.StatusUnauthorized {
+			header.Set("WWW-Authenticate", "Bearer")
+		}
+		if do.retryAfter != "" {
+			header.Set("Retry-After", do.retryAfter)
+		}
+		if !do.bare && !hasNoBody(status) {
+			wire.WriteError(w, status, 1901, "fault",
+				fmt.Sprintf("The sandbox's fault %s answers this request, and nothing was done.", f.ID))
+			return
+		}
+		if kind, text = "text/plain; charset=utf-8", statusLine(status)+"\n"; hasNoBody(status) {
+			kind = ""
+		}
+	case "html": // the answer of a proxy that does not know the interface
+		title := "Sign in to the network"
+		if status != http.StatusOK {
+			title = statusLine(status)
+		}
+		kind, text = "text/html; charset=utf-8", fmt.Sprintf("<!DOCTYPE html>\n<html lang=\"en\">\n<head><title>%[1]s</title></head>\n<body>\n<h1>%[1]s</h1>\n<p>This page stands in for a proxy's.</p>\n</body>\n</html>\n", html.EscapeString(title))
+	case "body":
+		status = http.StatusOK
+	case "respond":
+		a := parseAnswer(f.Body)
+		for name, value := range a.Headers {
+			header.Set(name, value)
+		}
+		status, text = a.Status, ""
+		if json.Unmarshal(a.Body, &text) == nil {
+			kind = "text/plain; charset=utf-8"
+		} else {
+			text = string(a.Body)
+		}
 	}
-	if do.retryAfter != "" {
-		w.Header().Set("Retry-After", do.retryAfter)
+	if kind != "" && header.Get("Content-Type") == "" {
+		header.Set("Content-Type", kind)
 	}
-	switch {
-	case hasNoBody(do.status):
-		w.WriteHeader(do.status)
-	case do.bare:
-		answerText(w, do.status, "text/plain; charset=utf-8", statusLine(do.status)+"\n")
-	default:
-		wire.WriteError(w, do.status, 1901, "fault",
-			fmt.Sprintf("The sandbox's fault %s answers this request, and nothing was done.", f.ID))
+	header.Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	if !hasNoBody(status) {
+		io.WriteString(w, text)
 	}
 }
 
@@ -190,39 +212,4 @@ func statusLine(status int) string {
 		return fmt.Sprintf("%d %s", status, text)
 	}
 	return strconv.Itoa(status)
-}
-
-// answerHTML writes the answer of a proxy that does not know the interface.
-func answerHTML(w http.ResponseWriter, status int) {
-	title := "Sign in to the network"
-	if status != http.StatusOK {
-		title = statusLine(status)
-	}
-	answerText(w, status, "text/html; charset=utf-8",
-		fmt.Sprintf("<!DOCTYPE html>\n<html lang=\"en\">\n<head><title>%[1]s</title></head>\n<body>\n<h1>%[1]s</h1>\n<p>This page stands in for a proxy's.</p>\n</body>\n</html>\n", html.EscapeString(title)))
-}
-
-func (a *answer) send(w http.ResponseWriter) {
-	for name, value := range a.Headers {
-		w.Header().Set(name, value)
-	}
-	var text string
-	if json.Unmarshal(a.Body, &text) == nil {
-		answerText(w, a.Status, "text/plain; charset=utf-8", text)
-	} else {
-		answerText(w, a.Status, "application/json", string(a.Body))
-	}
-}
-
-func answerText(w http.ResponseWriter, status int, kind, text string) {
-	if hasNoBody(status) {
-		text = ""
-	}
-	header := w.Header()
-	if header.Get("Content-Type") == "" {
-		header.Set("Content-Type", kind)
-	}
-	header.Set("Cache-Control", "no-store")
-	w.WriteHeader(status)
-	io.WriteString(w, text)
 }

@@ -34,23 +34,6 @@ type doing struct {
 	retryAfter string // the header; empty: none
 }
 
-const (
-	doRefuse       = "refuse"
-	doDropBefore   = "drop-before"
-	doDropAfter    = "drop-after"
-	doTruncate     = "truncate"
-	doDelay        = "delay"
-	doDeliverTwice = "deliver-twice"
-	doStaleList    = "stale-list"
-	doStatus       = "status"
-	doHTML         = "html"
-	doBody         = "body"
-	doRespond      = "respond"
-
-	doLoseCallback  = "lose-callback"
-	doDelayCallback = "delay-callback"
-)
-
 // A kind says what all faults of a name have in common.
 type kind struct {
 	strikes   func(operation string) bool // nil: every operation
@@ -61,19 +44,19 @@ type kind struct {
 }
 
 var kinds = map[string]kind{
-	doRefuse:        {},
-	doDropBefore:    {},
-	doDropAfter:     {},
-	doTruncate:      {},
-	doDelay:         {parse: parseDelay, continues: true},
-	doDeliverTwice:  {continues: true},
-	doStaleList:     {parse: parseWait, continues: true, strikes: isList},
-	doStatus:        {parse: parseStatus},
-	doHTML:          {parse: parseStatus},
-	doBody:          {},
-	doRespond:       {},
-	doLoseCallback:  {strikes: isCallback},
-	doDelayCallback: {parse: parseWait, continues: true, strikes: isCallback},
+	"refuse":         {},
+	"drop-before":    {},
+	"drop-after":     {},
+	"truncate":       {},
+	"delay":          {parse: parseDelay, continues: true},
+	"deliver-twice":  {continues: true},
+	"stale-list":     {parse: parseWait, continues: true, strikes: isList},
+	"status":         {parse: parseStatus},
+	"html":           {parse: parseStatus},
+	"body":           {},
+	"respond":        {},
+	"lose-callback":  {strikes: isCallback},
+	"delay-callback": {parse: parseWait, continues: true, strikes: isCallback},
 }
 
 const kindsOfFaults = "use refuse, drop-before, drop-after, truncate, delay=2s, deliver-twice, stale-list=10m, " +
@@ -122,11 +105,11 @@ func parseWait(do *doing, text, value string, _ bool) error {
 
 // parseStatus reads an HTTP status and, of the kind status, its options. That of html may be left out.
 func parseStatus(do *doing, text, value string, given bool) (err error) {
-	if do.status = http.StatusOK; do.name == doHTML && !given {
+	if do.status = http.StatusOK; do.name == "html" && !given {
 		return nil
 	}
 	options, more := "", false
-	if do.name == doStatus {
+	if do.name == "status" {
 		value, options, more = strings.Cut(value, ",")
 	}
 	do.status, err = strconv.Atoi(value)
@@ -171,7 +154,7 @@ func (do doing) checkOn(on string, operations []string) error {
 	switch {
 	case on == everyOperation || do.canStrike(on):
 		return nil
-	case do.name == doStaleList:
+	case do.name == "stale-list":
 		lists := slices.DeleteFunc(slices.Clone(operations), func(op string) bool { return !isList(op) })
 		return &Error{"on", fmt.Sprintf("%s applies to lists only, and %q is not one", do.name, on),
 			"use " + strings.Join(lists, ", ") + ", or * for all of them"}
@@ -264,9 +247,6 @@ func (in *fields) holdAll(match map[string]string) bool {
 	return true
 }
 
-// errNoneAsks stops a write that would count nothing.
-var errNoneAsks = errors.New("no fault wants to be asked")
-
 const (
 	maxDelay      = 10 * time.Minute // what a test may want to wait
 	maxRetryAfter = 24 * 60 * 60     // seconds
@@ -314,14 +294,9 @@ func ask(faults []store.Fault, operation string, in *fields) (struck []store.Fau
 // file count together.
 func struckBy(s *store.Store, operation string, in *fields) (struck []store.Fault, err error) {
 	err = s.Write(func(st *store.State) (c store.Change, err error) {
-		if struck, c.Then = ask(st.Faults, operation, in); c.Then == nil {
-			return c, errNoneAsks
-		}
+		struck, c.Then = ask(st.Faults, operation, in)
 		return c, nil
 	})
-	if err == errNoneAsks {
-		err = nil
-	}
 	return struck, err
 }
 
@@ -334,11 +309,11 @@ func ApplyToDelivery(faults []store.Fault, d *store.Delivery, at time.Time) []st
 	struck, counted := ask(faults, callbacks, newFields("", []byte(d.Body)))
 	for _, f := range struck {
 		switch do, _ := parseDo(f.Do); do.name {
-		case doDelayCallback:
+		case "delay-callback":
 			if due := at.Add(do.duration); due.After(d.Due) {
 				d.Due = due
 			}
-		case doLoseCallback:
+		case "lose-callback":
 			d.State, d.Due = store.Lost, time.Time{}
 		}
 	}
@@ -392,11 +367,11 @@ func Check(f store.Fault, operations []string) (store.Fault, error) {
 	case f.Times < 0:
 		return f, &Error{"times", fmt.Sprintf("%d is negative", f.Times),
 			"write how many calls it affects, or 0 for without end"}
-	case f.Body != nil && do.name != doBody && do.name != doRespond:
+	case f.Body != nil && do.name != "body" && do.name != "respond":
 		return f, &Error{"body", do.name + " sends no body of yours", "leave it out, or use the kind body"}
 	case len(f.Body) > maxBody:
 		return f, &Error{"body", fmt.Sprintf("it has %d bytes, more than %d", len(f.Body), maxBody), "use a shorter one"}
-	case do.name == doRespond && parseAnswer(f.Body) == nil:
+	case do.name == "respond" && parseAnswer(f.Body) == nil:
 		return f, &Error{"body", "it does not describe an answer", `write JSON like {"status": 418, "headers": {"X-Name": "value"}, "body": {}}`}
 	case f.Seed < 0:
 		return f, &Error{"seed", fmt.Sprintf("%d is negative", f.Seed), "write a number from 1, or leave it out"}
