@@ -168,39 +168,6 @@ func TestCheckoutByKeyboard(t *testing.T) {
 	b.Quiet()
 }
 
-// TestFailedPaymentInBrowser checks that a customer whose payment failed stays on the page, which a reload
-// does not pay, and can try again.
-func TestFailedPaymentInBrowser(t *testing.T) {
-	b := chromium.Start(t)
-	box := newBox(t, set("payment_fails", "first"))
-	service := httptest.NewServer(box)
-	defer service.Close()
-	shop := thankingShop(t)
-	id := box.create(invoicePath, shopInvoice(shop.URL+"/thanks"))
-	page := service.URL + "/invoice/" + id
-	b.Use(chromium.Screen(375, 720, "light"))
-	b.Open(page)
-	if n := b.Count(".alert, .failed"); n != 0 {
-		t.Errorf("%d signs of a failure before a payment", n)
-	}
-	b.Click("form button")
-	if at := b.Loaded(); at != page {
-		t.Fatalf("after the failed payment the browser is at %s, not at %s", at, page)
-	}
-	b.Element(`.alert[role="alert"]`)
-	b.Element(".failed")
-	same(t, at(t, box.get(invoicePath+"?id="+id), "status"), `"Awaiting"`)
-	b.Open(page)
-	b.Element(".failed")
-	same(t, at(t, box.get(invoicePath+"?id="+id), "status"), `"Awaiting"`)
-	b.Click("form button")
-	if at := b.Loaded(); at != shop.URL+"/thanks" {
-		t.Fatalf("after the second payment the browser is at %s", at)
-	}
-	same(t, at(t, box.get(invoicePath+"?id="+id), "status"), `"Paid"`)
-	b.Quiet()
-}
-
 // TestForeignFormInBrowser checks that a page of another site cannot pay with the customer's browser.
 func TestForeignFormInBrowser(t *testing.T) {
 	b := chromium.Start(t)

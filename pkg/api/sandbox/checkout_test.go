@@ -194,6 +194,7 @@ func TestPaymentOverflowOnPage(t *testing.T) {
 	b := newBox(t)
 	id := b.create(invoicePath, strings.Replace(usdInvoice, "2500", "9223372036854775807", 1))
 	b.shows(b.visit("POST", "/invoice/"+id+"/pay"), 422, `role="alert"`, "int64", "<form")
+	b.refused(b.send("POST", "/sandbox/fund", `{"amount":{"Fiat":{"USD":9223372036854775807}}}`), 422, "amount_too_large")
 	same(t, at(t, b.get(invoicePath+"?id="+id), "status"), `"Awaiting"`)
 }
 

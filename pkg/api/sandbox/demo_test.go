@@ -17,9 +17,7 @@ import (
 func TestDemoHasEverything(t *testing.T) {
 	b := newBox(t, sandbox.WithSeed("demo"), set("zero_amounts", "show"))
 	numbered := func(text []byte, err error) string {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		ids := map[string]string{}
 		return anyUUID.ReplaceAllStringFunc(anyHash.ReplaceAllString(string(text), "hash"), func(id string) string {
 			if ids[id] == "" {
@@ -116,9 +114,7 @@ func TestDemoIsRecent(t *testing.T) {
 	} {
 		t.Run(now, func(t *testing.T) {
 			at0, err := time.Parse(time.RFC3339, now)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			b := newBox(t, sandbox.WithSeed("demo"), sandbox.WithClock(func() time.Time { return at0 }))
 			week, month, last := at0.AddDate(0, 0, -7).Format(written), now[:7]+"-01T00:00:00", at0.Format(written)
 			got := map[string]string{}
@@ -136,18 +132,14 @@ func TestDemoIsRecent(t *testing.T) {
 							sum := sums[code]
 							for i, n := range []any{"1", minor, at(t, v, "rebate", code)} {
 								more, err := strconv.ParseInt(fmt.Sprint(n), 10, 64)
-								if err != nil {
-									t.Fatal(err)
-								}
+								must(t, err)
 								sum[i] += more
 							}
 							sums[code] = sum
 						}
 					}
 					text, err := json.Marshal(sums)
-					if err != nil {
-						t.Fatal(err)
-					}
+					must(t, err)
 					got[at(t, stats, "label").(string)] = string(text)
 				}
 				if !maps.Equal(got, want) {

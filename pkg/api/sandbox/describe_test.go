@@ -22,9 +22,7 @@ import (
 func description(t testing.TB) *described.API {
 	t.Helper()
 	api, err := described.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return api
 }
 
@@ -156,13 +154,9 @@ func TestAnswersOfTheHTTPServer(t *testing.T) {
 		"GET /api/invites HTTP/3.0\r\nHost: 127.0.0.1\r\n\r\n":                                            505,
 	} {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer conn.Close()
-		if _, err := io.WriteString(conn, request); err != nil {
-			t.Fatal(err)
-		}
+		must(t, second(io.WriteString(conn, request)))
 		answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
 		if err != nil {
 			t.Fatalf("%d: %v", want, err)
@@ -177,17 +171,13 @@ func TestAnswersOfTheHTTPServer(t *testing.T) {
 // TestDescriptionSuitsGenerators checks what generators of clients stumble over.
 func TestDescriptionSuitsGenerators(t *testing.T) {
 	text, err := os.ReadFile("openapi.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var doc struct {
 		Paths      map[string]map[string]struct{ Description string }
 		Components map[string]map[string]any
 	}
 	var all any
-	if err := errors.Join(yaml.Unmarshal(text, &doc), yaml.Unmarshal(text, &all)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(yaml.Unmarshal(text, &doc), yaml.Unmarshal(text, &all)))
 	for path, methods := range doc.Paths {
 		for method, operation := range methods {
 			if operation.Description == "" {

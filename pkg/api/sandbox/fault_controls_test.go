@@ -137,9 +137,7 @@ func TestDelayedRequestTakesEffectLate(t *testing.T) {
 	box := sandbox.Start(t, sandbox.WithFault(sandbox.Fault{Do: "delay=300ms", On: "POST " + createPath}))
 	ctx, hangUp := context.WithCancel(t.Context())
 	request, err := http.NewRequestWithContext(ctx, "POST", box.URL+createPath, strings.NewReader(btcBody))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	request.Header.Set("Authorization", "Bearer "+box.Key())
 	go func() {
 		defer hangUp()
@@ -248,9 +246,7 @@ func TestFaultsAreState(t *testing.T) {
 		t.Errorf("a fault of another process: %s", got)
 	}
 	before, err := one.Faults()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	text := dumped(t, one)
 	for name, copy := range map[string]box{"again": sharedBox(t, path),
 		"of a dump": newBox(t, sandbox.WithSeedJSON(text))} {

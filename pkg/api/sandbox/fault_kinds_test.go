@@ -85,9 +85,7 @@ func TestStaleList(t *testing.T) {
 	must(t, b.AdvanceClock(time.Second))
 	totals("2")
 	b.counted("stale-list=1m:9/9") // creates and reads by id are not struck
-	if _, err := b.ClearFaults(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, second(b.ClearFaults()))
 	trade()
 	same(t, at(t, b.post(lists[1], everything), "total"), "3")
 }
@@ -133,9 +131,7 @@ func TestBodyFault(t *testing.T) {
 	mine := []byte("x")
 	b.fault(sandbox.Fault{Do: "body", Body: mine})
 	listed, err := b.Faults()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	mine[0], listed[1].Body[0] = 'y', 'z'
 	if w := b.send("GET", "/api/invites", ""); w.Body.String() != "x" {
 		t.Errorf("after the caller changed its slices, the answer is %q", w.Body)

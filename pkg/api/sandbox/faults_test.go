@@ -23,9 +23,7 @@ const createOp = "POST " + createPath
 func (b box) fault(f sandbox.Fault) sandbox.Fault {
 	b.t.Helper()
 	f, err := b.AddFault(f)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	must(b.t, err)
 	return f
 }
 
@@ -33,9 +31,7 @@ func (b box) fault(f sandbox.Fault) sandbox.Fault {
 func (b box) counters() (all []string) {
 	b.t.Helper()
 	faults, err := b.Faults()
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	must(b.t, err)
 	for _, f := range faults {
 		all = append(all, fmt.Sprintf("%s:%d/%d", f.Do, f.Fired, f.Seen))
 	}
@@ -88,9 +84,7 @@ func (b box) overTheWire(change func(*http.Server)) *line {
 func (l *line) send(ctx context.Context, method, path, body string) (status int, header http.Header, text string,
 	err error) {
 	r, err := http.NewRequestWithContext(ctx, method, l.url+path, strings.NewReader(body))
-	if err != nil {
-		l.b.t.Fatal(err)
-	}
+	must(l.b.t, err)
 	r.Header.Set("Authorization", "Bearer "+l.b.Key())
 	resp, err := l.client.Do(r)
 	if err != nil {
@@ -402,9 +396,7 @@ func TestFaultsAreCopies(t *testing.T) {
 	match := map[string]string{"address": "bc1q"}
 	f := b.fault(sandbox.Fault{Do: "html", Match: match})
 	listed, err := b.Faults()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	match["address"], f.Match["address"], listed[0].Match["address"] = "x", "y", "z"
 	if listed, _ = b.Faults(); listed[0].Match["address"] != "bc1q" {
 		t.Errorf("it matches %v", listed[0].Match)

@@ -123,9 +123,7 @@ func TestFrozenClockMovedByAReceiver(t *testing.T) {
 func frozenBox(t testing.TB, opts ...sandbox.Option) box {
 	t.Helper()
 	s, err := sandbox.New(append([]sandbox.Option{sandbox.WithFrozenClock(start)}, opts...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { s.Close() })
 	return box{s, t, new(time.Time)}
 }
@@ -136,29 +134,11 @@ func TestFrozenClockAndResend(t *testing.T) {
 	receiver := newReceiver(t, failing(100))
 	b := frozenBox(t, set("callback_backoff", "10s"))
 	b.mustAdvance(b.withCallback(receiver.URL), "Processing")
-	if _, err := b.Resend(b.Deliveries()[0].ID); err != nil {
-		t.Fatal(err)
-	}
+	must(t, second(b.Resend(b.Deliveries()[0].ID)))
 	equal(t, attempts(b), "0s 0s pending", "the attempts")
 	if err := b.AdvanceClock(20 * time.Second); err != nil || attempts(b) != "0s 0s 20s pending" {
 		t.Errorf("got %q, %v", attempts(b), err)
 	}
-}
-
-// TestFrozenRateRecovers checks that a used up requests_per_second ends when the clock is moved.
-func TestFrozenRateRecovers(t *testing.T) {
-	b := frozenBox(t, set("requests_per_second", "2"))
-	for range 2 {
-		b.get("/api/invites")
-	}
-	b.refused(b.send("GET", "/api/invites", ""), 429, "rate_limited")
-	must(t, b.Reset(""))
-	for range 2 { // a reset counts anew, though the clock has not moved
-		b.get("/api/invites")
-	}
-	b.refused(b.send("GET", "/api/invites", ""), 429, "rate_limited")
-	must(t, b.AdvanceClock(time.Second))
-	b.get("/api/invites")
 }
 
 // seededScript does something of everything, and returns all that it has seen but the id of the state.

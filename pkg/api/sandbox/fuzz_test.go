@@ -74,16 +74,12 @@ func FuzzRestore(f *testing.F) {
 	_, key := small.reseller("Shop")
 	id := small.ok(small.sendAs(key, "POST", "/api/invoice",
 		`{"title":"t","currency":{"Fiat":"Usd"},"items":[{"name":"x","amount":"100"}]}`)).(string)
-	if err := small.PayInvoice(id); err != nil {
-		f.Fatal(err)
-	}
+	must(f, small.PayInvoice(id))
 	// This withdrawal needs swaps.
 	small.ok(small.sendAs(key, "POST", createPath,
 		`{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":5}},"address":"a"}`))
 	text, err := small.Dump()
-	if err != nil {
-		f.Fatal(err)
-	}
+	must(f, err)
 	f.Add(text)
 	f.Add([]byte(shopSeed))
 	f.Add([]byte(`{"balances":["1 Usd"],"invites":[{"id":"00000000-0000-4000-8000-000000000001"}],` +

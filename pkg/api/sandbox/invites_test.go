@@ -39,9 +39,7 @@ func TestRedeem(t *testing.T) {
 	invite := uuid("one")
 	b.post("/api/invite", `"`+invite+`"`)
 	id, key, err := b.RedeemInvite(strings.ToUpper(invite), "Books")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !strings.HasPrefix(key, "till_sandbox_") || key == b.Key() {
 		t.Errorf("the reseller's key is %q", key)
 	}

@@ -3,15 +3,12 @@ package sandbox_test
 import (
 	"database/sql"
 	"encoding/json"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"pgregory.net/rapid"
 
 	"example.com/till/pkg/api/sandbox"
 )
@@ -119,14 +116,10 @@ func TestInvoiceExpiry(t *testing.T) {
 func moments(t *testing.T, path string) (all []time.Time) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer db.Close()
 	rows, err := db.Query("SELECT changes FROM commits ORDER BY number")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer rows.Close()
 	for rows.Next() {
 		var text []byte
@@ -190,18 +183,6 @@ func TestJumpInOrderAndOnce(t *testing.T) {
 	}
 }
 
-// TestClockJumpsACentury checks a jump of a century over many records.
-func TestClockJumpsACentury(t *testing.T) {
-	b := newBox(t, set("withdrawal_pace", twoSteps), set("invoice_expiry", "7d"))
-	const many = 20_000
-	for range many {
-		b.create(createPath, btcBody)
-		b.create("/api/invoice", usdInvoice)
-	}
-	must(t, b.AdvanceClock(100*365*24*time.Hour))
-	same(t, at(t, b.post(listPath, `{"currencies":[],"tags":["Completed"]}`), "total"), fmt.Sprint(many))
-}
-
 // TestRestoredStateMovesOnTime checks that a state that begins with due moves, or begins again while moves
 // are due, is correct at once and after a restart.
 func TestRestoredStateMovesOnTime(t *testing.T) {
@@ -256,89 +237,4 @@ func TestServeKeepsTime(t *testing.T) {
 	eventually(t, "it has moved twice", func() bool { return len(moments(t, path)) == 2 })
 	must(t, stop())
 	must(t, s.Close())
-}
-
-// TestPaceHistoriesAreConsistent checks that for any order of controls and clock moves, the history of each
-// withdrawal follows from its own times, and no unit is lost.
-func TestPaceHistoriesAreConsistent(t *testing.T) {
-	paces := map[string]struct {
-		to    string
-		after time.Duration
-	}{"New": {"Processing", 30 * time.Second}, "Processing": {"Failed", 2 * time.Minute}}
-	type moment struct {
-		status string
-		at     time.Time
-	}
-	rapid.Check(t, func(rt *rapid.T) {
-		b := newBox(t, set("withdrawal_pace", refunds))
-		now := start
-		histories := map[string][]moment{}
-		var ids []string
-		current := func(id string) moment { return histories[id][len(histories[id])-1] }
-		settle := func() {
-			for id := range histories {
-				for {
-					last := current(id)
-					step, paced := paces[last.status]
-					due := last.at.Add(step.after)
-					if !paced || due.After(now) {
-						break
-					}
-					histories[id] = append(histories[id], moment{step.to, due})
-				}
-			}
-		}
-		rt.Repeat(map[string]func(*rapid.T){
-			"create": func(*rapid.T) {
-				id := b.create(createPath, btcBody)
-				ids = append(ids, id)
-				histories[id] = []moment{{"New", now}}
-			},
-			"control": func(rt *rapid.T) {
-				if len(ids) == 0 {
-					rt.Skip("nothing to move")
-				}
-				id := rapid.SampledFrom(ids).Draw(rt, "id")
-				status := rapid.SampledFrom([]string{"Processing", "Completed", "Failed", "Cancelled"}).Draw(rt,
-					"status")
-				follows := map[string]string{"New": "Processing Cancelled", "Processing": "Completed Failed"}
-				if err := b.AdvanceWithdrawal(id,
-					status); (err == nil) != strings.Contains(follows[current(id).status], status) {
-					rt.Fatalf("%s to %s: %v", current(id).status, status, err)
-				} else if err == nil {
-					histories[id] = append(histories[id], moment{status, now})
-				}
-			},
-			"time": func(rt *rapid.T) {
-				by := time.Duration(rapid.IntRange(-40, 200).Draw(rt, "seconds")) * time.Second
-				now = now.Add(by)
-				if rapid.Bool().Draw(rt, "by control") {
-					if err := b.AdvanceClock(by); err != nil {
-						rt.Fatal(err)
-					}
-				} else {
-					*b.now = b.now.Add(by)
-				}
-			},
-			"": func(rt *rapid.T) {
-				settle()
-				out := int64(0)
-				for _, id := range ids {
-					var want []string
-					for _, m := range histories[id] {
-						want = append(want, m.status+" "+m.at.Format("15:04:05"))
-					}
-					if got := b.statuses(id); got != strings.Join(want, ", ") {
-						rt.Fatalf("%s, want %s", got, strings.Join(want, ", "))
-					}
-					if last := current(id).status; last != "Failed" && last != "Cancelled" {
-						out += 1500
-					}
-				}
-				if got := b.Balance("Btc"); got != 1_000_000_00000000-out {
-					rt.Fatalf("the balance is %d with %d withdrawn", got, out)
-				}
-			},
-		})
-	})
 }

@@ -13,26 +13,6 @@ import (
 	"example.com/till/pkg/api/sandbox"
 )
 
-func TestFund(t *testing.T) {
-	b := newBox(t, sandbox.WithSeed("none"))
-	for code, minor := range map[string]int64{"Btc": 5, "USD": 7} {
-		if err := b.Fund(code, minor); err != nil || b.Balance(code) != minor {
-			t.Errorf("Fund(%s, %d): %v, balance %d", code, minor, err, b.Balance(code))
-		}
-	}
-	if b.Balance("Usd") != 7 {
-		t.Error("Usd and USD are two balances")
-	}
-	for code, minor := range map[string]int64{"Btc": math.MaxInt64, "Eth": 0, "Ltc": -1, "btc": 1, "": 1} {
-		if err := b.Fund(code, minor); err == nil {
-			t.Errorf("Fund(%q, %d) was taken", code, minor)
-		}
-	}
-	if b.Balance("Btc") != 5 {
-		t.Error("a refused Fund changed the balance")
-	}
-}
-
 func TestSwap(t *testing.T) {
 	// The balance is 10 satoshi of 1000, and one satoshi is 600 millionths of a dollar of Usdt: 990 satoshi
 	// cost 594000 of them.

@@ -93,18 +93,14 @@ func TestHead(t *testing.T) {
 	for path, want := range map[string]int{"/sandbox/health": 200, "/openapi.json": 200, "/sandbox/state": 405,
 		"/sandbox/requests": 405} {
 		answer, err := http.Head(server.URL + path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		answer.Body.Close()
 		if answer.StatusCode != want || answer.ContentLength <= 0 {
 			t.Errorf("HEAD %s: %d with %d bytes", path, answer.StatusCode, answer.ContentLength)
 		}
 	}
 	answer, err := http.Post(server.URL+"/sandbox/health", "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	answer.Body.Close()
 	if got := answer.Header.Get("Allow"); answer.StatusCode != 405 || got != "GET, HEAD" {
 		t.Errorf("a POST is answered with %d and Allow: %s", answer.StatusCode, got)

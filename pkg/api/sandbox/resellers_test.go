@@ -1,9 +1,7 @@
 package sandbox_test
 
 import (
-	"encoding/json"
 	"fmt"
-	"math/big"
 	"strings"
 	"testing"
 	"time"
@@ -214,55 +212,4 @@ func TestUnknownReseller(t *testing.T) {
 	}
 	b.refused(b.send("POST", "/api/reseller/withdraw/list?id="+id, everything), 404, "not_found")
 	b.refused(b.send("POST", "/api/reseller/invoice/list?id="+id, `{}`), 404, "not_found")
-}
-
-// TestDemoStatisticsAgreeWithInvoices checks that the demo has something to show for every reseller command,
-// and that the statistics agree with the invoices that they list.
-func TestDemoStatisticsAgreeWithInvoices(t *testing.T) {
-	b := newBox(t, sandbox.WithSeed("demo"))
-	ids := b.get("/api/resellers/ids").([]any)
-	if len(ids) < 3 {
-		t.Fatalf("%d resellers", len(ids))
-	}
-	for _, id := range ids {
-		stats := b.get("/api/reseller/stats?id=" + id.(string))
-		sums := map[string]*big.Int{}
-		months := map[string]bool{}
-		for _, v := range at(t, stats, "invoice_rebates").(map[string]any) {
-			months[at(t, v, "created").(string)[:7]] = true
-			for code, minor := range at(t, v, "rebate").(map[string]any) {
-				n, _ := new(big.Int).SetString(string(minor.(json.Number)), 10)
-				if sums[code] == nil {
-					sums[code] = new(big.Int)
-				}
-				sums[code].Add(sums[code], n)
-			}
-		}
-		if len(months) < 6 {
-			t.Errorf("invoices of %d months only", len(months))
-		}
-		totals := at(t, stats, "total_rebates").(map[string]any)
-		if len(totals) != len(sums) {
-			t.Errorf("totals in %d currencies, invoices in %d", len(totals), len(sums))
-		}
-		for code, sum := range sums {
-			same(t, at(t, totals, code, code), sum.String())
-		}
-		paid := len(at(t, stats, "invoice_rebates").(map[string]any))
-		same(t, at(t, stats, "invoice_stats", "Paid"), fmt.Sprint(paid))
-	}
-	if got := at(t, b.post(listPath, everything), "page_content").([]any); len(got) == 0 {
-		t.Error("no withdrawals")
-	}
-}
-
-func TestSeedNone(t *testing.T) {
-	b := newBox(t, sandbox.WithSeed("none"))
-	for _, c := range sandbox.Currencies() {
-		equal(t, b.Balance(c.Code), 0, "the balance in %s", c.Code)
-		if got := newBox(t).Balance(c.Code); got <= 0 {
-			t.Errorf("a fresh sandbox has no %s", c.Code)
-		}
-	}
-	b.refused(b.send("POST", createPath, btcBody), 422, "insufficient_funds", "Btc")
 }

@@ -223,16 +223,6 @@ func TestCallbacksInDump(t *testing.T) {
 	}
 }
 
-// TestStartPostsPendingCallbacks checks that Start, like Serve, posts what was pending in its seed.
-func TestStartPostsPendingCallbacks(t *testing.T) {
-	b := callbackBox(t, set("callback_backoff", "1h"))
-	in := newReceiver(t, failing(1))
-	b.mustAdvance(b.withCallback(in.URL), "Processing")
-	text := dumped(t, b)
-	again := sandbox.Start(t, sandbox.WithSeedJSON(text))
-	reaches(t, again, "Processing delivered 2")
-}
-
 // TestConcurrentCallbacks checks that many deliveries at the same time, in memory and in a file, are each
 // posted once and in order.
 func TestConcurrentCallbacks(t *testing.T) {

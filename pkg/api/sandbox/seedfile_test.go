@@ -2,14 +2,12 @@ package sandbox_test
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"math/big"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 
@@ -226,9 +224,7 @@ func (b box) agree(t rapid.TB, id string, figures ...string) {
 	if err == nil {
 		err = json.Unmarshal(text, &d)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, v := range d.Invoices {
 		if v.Account == id && v.Phase == 1 {
 			add("volume", v.Currency, v.Total)
@@ -273,66 +269,6 @@ func (b box) agree(t rapid.TB, id string, figures ...string) {
 		same(b.t, at(b.t, b.get("/api/reseller/rebate/currency?"+in), c.Code, title(c), code),
 			fmt.Sprint(at(b.t, stats, "total_rebates", code, code)))
 	}
-}
-
-// TestStatisticsAndBalancesAgree checks that after every history, and after a restore of its dump, the
-// statistics of a reseller, its rebates and its balance agree.
-func TestStatisticsAndBalancesAgree(t *testing.T) {
-	// All figures are compared after every action, which takes long; more with -rapid.checks.
-	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue {
-		f.Value.Set("30")
-		defer f.Value.Set(f.DefValue)
-	}
-	rapid.Check(t, func(rt *rapid.T) {
-		b := newBox(t, set("zero_amounts", "show"), set("withdrawal_pace", refunds), set("invoice_expiry", "10m"),
-			set("rebate_percent", "1.5"), sandbox.WithSeedJSON([]byte(shopSeed)))
-		const key = "till_sandbox_shop"
-		shop := at(t, b.get("/sandbox/dump"), "resellers", 0, "id").(string)
-		var invoices, withdrawals []string
-		any := rapid.SampledFrom(sandbox.Currencies())
-		rt.Repeat(map[string]func(*rapid.T){
-			"invoice": func(rt *rapid.T) {
-				c := any.Draw(rt, "currency")
-				body := fmt.Sprintf(`{"title":"t","currency":{%q:%q},"items":[{"name":"x","amount":"%d"}]}`, title(c),
-					c.Code, rapid.Int64Range(1, 1e12).Draw(rt, "minor"))
-				invoices = append(invoices, b.ok(b.sendAs(key, "POST", "/api/invoice", body)).(string))
-			},
-			"pay":    func(rt *rapid.T) { b.PayInvoice(pickOne(rt, invoices)) },
-			"expire": func(rt *rapid.T) { b.ExpireInvoice(pickOne(rt, invoices)) },
-			"withdraw": func(rt *rapid.T) {
-				c := any.Draw(rt, "currency")
-				body := fmt.Sprintf(`{"currency":{%q:%q},"amount":{%[1]q:{%[2]q:%d}},"address":"a","memo":"m"}`,
-					title(c), c.Code, rapid.Int64Range(1, 1e12).Draw(rt, "minor"))
-				if w := b.sendAs(key, "POST", createPath, body); w.Code == 200 {
-					withdrawals = append(withdrawals, decode(t, w.Body.String()).(string))
-				}
-			},
-			"cancel": func(rt *rapid.T) { b.AdvanceWithdrawal(pickOne(rt, withdrawals), "Cancelled") },
-			"time": func(rt *rapid.T) {
-				b.AdvanceClock(time.Duration(rapid.IntRange(-60, 300).Draw(rt, "s")) * time.Second)
-			},
-			"again": func(rt *rapid.T) {
-				text, err := b.Dump()
-				if err == nil {
-					err = b.Restore(text)
-				}
-				if err != nil {
-					rt.Fatal(err)
-				}
-				if after, err := b.Dump(); err != nil || string(after) != string(text) {
-					rt.Fatalf("%v, before\n%s\nafter\n%s", err, text, after)
-				}
-			},
-			"": func(rt *rapid.T) { b.agree(rt, shop, "volume", "rebate", "balance") },
-		})
-	})
-}
-
-func pickOne(t *rapid.T, ids []string) string {
-	if len(ids) == 0 {
-		t.Skip("there is none yet")
-	}
-	return rapid.SampledFrom(ids).Draw(t, "id")
 }
 
 var (

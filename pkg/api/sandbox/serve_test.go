@@ -2,11 +2,8 @@ package sandbox_test
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"net"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 )
@@ -68,40 +65,4 @@ func TestServeRefusesUnusableListeners(t *testing.T) {
 	if err := b.Serve(done, listen(t)); err != nil {
 		t.Errorf("a context that is done already: %v", err)
 	}
-}
-
-// TestConcurrentRequestsAreAllServed makes many requests at the same time, for the race detector, and checks
-// that none is lost.
-func TestConcurrentRequestsAreAllServed(t *testing.T) {
-	b := newBox(t)
-	before := b.Balance("Btc")
-	const workers, each = 8, 40
-	var wg sync.WaitGroup
-	for range workers {
-		wg.Go(func() {
-			for range each {
-				var id string
-				w := b.send("POST", createPath, btcBody)
-				if err := json.Unmarshal(w.Body.Bytes(), &id); err != nil || w.Code != 200 {
-					t.Errorf("create: %d %s", w.Code, w.Body)
-					return
-				}
-				for _, status := range []string{"Processing", "Completed"} {
-					if err := b.AdvanceWithdrawal(id, status); err != nil {
-						t.Error(err)
-					}
-					if w := b.send("GET", getPath+id, ""); !strings.Contains(w.Body.String(),
-						`"current":"`+status+`"`) {
-						t.Errorf("get: %d %s", w.Code, w.Body)
-					}
-				}
-				if w := b.send("POST", listPath, `{"currencies":[],"tags":["Processing"]}`); w.Code != 200 {
-					t.Errorf("list: %d %s", w.Code, w.Body)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	same(t, at(t, b.post(listPath, `{"currencies":[],"tags":["Completed"]}`), "total"), fmt.Sprint(workers*each))
-	equal(t, before-b.Balance("Btc"), workers*each*1500, "the balance fell by")
 }

@@ -12,9 +12,7 @@ import (
 // says when each error comes.
 func TestSettingsAreDocumented(t *testing.T) {
 	source, err := os.ReadFile("doc.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, table, _ := strings.Cut(string(source), "//\tREASON               WHEN\n//\n")
 	documented := map[string]bool{}
 	for line := range strings.Lines(table) {

@@ -1,9 +1,6 @@
 package sandbox_test
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"net"
 	"os"
 	"os/exec"
@@ -44,35 +41,15 @@ func TestCheckout(t *testing.T) {
 
 // TestDocumentedTest compares the test in the package documentation with the one that runs.
 func TestDocumentedTest(t *testing.T) {
-	const name = "TestCheckout"
-	doc, err := parser.ParseFile(token.NewFileSet(), "doc.go", nil, parser.ParseComments|parser.PackageClauseOnly)
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc, err := os.ReadFile("doc.go")
+	must(t, err)
 	source, err := os.ReadFile("start_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	files := token.NewFileSet()
-	tests, err := parser.ParseFile(files, "start_test.go", source, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := false
-	for _, decl := range tests.Decls {
-		f, ok := decl.(*ast.FuncDecl)
-		if !ok || f.Name.Name != name {
-			continue
-		}
-		found = true
-		text := string(source[files.Position(f.Pos()).Offset:files.Position(f.End()).Offset])
-		shown := "\t" + strings.ReplaceAll(text, "\n", "\n\t") + "\n"
-		if !strings.Contains(doc.Doc.Text(), shown) {
-			t.Errorf("doc.go does not show %s as it is:\n%s", name, shown)
-		}
-	}
-	if !found {
-		t.Errorf("there is no %s", name)
+	must(t, err)
+	_, body, _ := strings.Cut(string(source), "\nfunc TestCheckout(")
+	body, _, _ = strings.Cut(body, "\n}\n")
+	shown := strings.ReplaceAll("\nfunc TestCheckout("+body+"\n}\n", "\n", "\n//\t")
+	if !strings.Contains(string(doc), strings.TrimSuffix(shown, "\t")) {
+		t.Errorf("doc.go does not show TestCheckout as it is:%s", shown)
 	}
 }
 
@@ -107,9 +84,7 @@ func TestStartEndsWithItsTest(t *testing.T) {
 		}
 		// The server has seen no request on this connection yet.
 		idle, err := net.Dial("tcp", strings.TrimPrefix(box.URL, "http://"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		t.Cleanup(func() { idle.Close() })
 	})
 	if conn, err := net.Dial("tcp", strings.TrimPrefix(box.URL, "http://")); err == nil {
@@ -168,9 +143,7 @@ func TestStartInParallel(t *testing.T) {
 			t.Parallel()
 			box := sandbox.Start(t)
 			client, err := api.New(box.URL, api.WithAPIKey(box.Key()))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if _, err := client.Withdrawals.Create(t.Context(), api.CreateWithdrawal{
 				Currency: api.Currency{Kind: api.Crypto, Code: "Btc"},
 				Amount:   api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 5}, Address: "bc1q",
@@ -191,9 +164,7 @@ func TestStartInParallel(t *testing.T) {
 func FuzzStart(f *testing.F) {
 	box := sandbox.Start(f)
 	client, err := api.New(box.URL, api.WithAPIKey(box.Key()))
-	if err != nil {
-		f.Fatal(err)
-	}
+	must(f, err)
 	for _, title := range []string{"Order 1001", "<b>&amp;", "\u202e"} {
 		f.Add(title)
 	}
@@ -207,15 +178,6 @@ func FuzzStart(f *testing.F) {
 			t.Errorf("the title %q became %q, %v", title, invoice.Title, err)
 		}
 	})
-}
-
-func BenchmarkStart(b *testing.B) {
-	box := sandbox.Start(b)
-	for b.Loop() {
-		if status, err := askIDs(box); err != nil || status != 200 {
-			b.Fatal(status, err)
-		}
-	}
 }
 
 // told is a TB that records its failure.
@@ -250,9 +212,7 @@ func TestStartFails(t *testing.T) {
 // its flags.
 func TestStartBringsNoTesting(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", "example.com/till/pkg/api/sandbox").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, dep := range strings.Fields(string(out)) {
 		if dep == "testing" || strings.HasPrefix(dep, "testing/") || strings.HasPrefix(dep, "net/http/httptest") {
 			t.Errorf("it brings %s along", dep)

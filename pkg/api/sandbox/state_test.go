@@ -18,7 +18,6 @@ import (
 	"testing"
 
 	"example.com/till/pkg/api/sandbox"
-	"pgregory.net/rapid"
 )
 
 // fileBox opens a sandbox whose state is in a file.
@@ -49,9 +48,7 @@ func (b box) everythingIn(resellers ...string) string {
 		all = append(all, b.Balance(c.Code))
 	}
 	text, err := json.Marshal(all)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	must(b.t, err)
 	return string(text)
 }
 
@@ -158,51 +155,28 @@ func TestStateBeginsOnce(t *testing.T) {
 	}
 }
 
-func TestReset(t *testing.T) {
-	b := newBox(t)
-	old := b.Identity()
-	id := b.create(createPath, btcBody)
-	if err := b.Reset("nonsense"); err == nil || b.Identity() != old {
-		t.Errorf("a seed that does not exist: %v", err)
-	}
-	if err := b.Reset("none"); err != nil || b.Identity() == old || b.Balance("Btc") != 0 {
-		t.Errorf("%v, %d", err, b.Balance("Btc"))
-	}
-	b.refused(b.send("GET", getPath+id, ""), 404, "not_found")
-	b.refused(b.send("POST", createPath, btcBody), 422, "insufficient_funds")
+// change changes a database as another program would.
+func change(t *testing.T, path, statement string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	must(t, err)
+	defer db.Close()
+	_, err = db.Exec(statement)
+	must(t, err)
 }
 
 func TestStateOfSomethingElse(t *testing.T) {
 	dir := t.TempDir()
 	other := filepath.Join(dir, "other.db")
-	db, err := sql.Open("sqlite", other)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.Exec("CREATE TABLE t (x)"); err != nil {
-		t.Fatal(err)
-	}
-	db.Close()
+	change(t, other, "CREATE TABLE t (x)")
 	text := filepath.Join(dir, "text")
 	must(t, os.WriteFile(text, []byte(strings.Repeat("This is no database. ", 100)), 0o600))
 	damaged := filepath.Join(dir, "damaged.db")
 	fileBox(t, damaged).Close()
-	if db, err = sql.Open("sqlite", damaged); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.Exec("UPDATE commits SET changes = x'00'"); err != nil {
-		t.Fatal(err)
-	}
-	db.Close()
+	change(t, damaged, "UPDATE commits SET changes = x'00'")
 	newer := filepath.Join(dir, "newer.db")
 	fileBox(t, newer).Close()
-	if db, err = sql.Open("sqlite", newer); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.Exec("PRAGMA user_version = 2"); err != nil {
-		t.Fatal(err)
-	}
-	db.Close()
+	change(t, newer, "PRAGMA user_version = 2")
 	for path, says := range map[string]string{other: "something else", text: "not a database", dir: dir,
 		filepath.Join(text, "x"): "not a directory", damaged: "damaged", newer: "version"} {
 		before, _ := os.ReadFile(path)
@@ -222,45 +196,19 @@ func TestStateThatFails(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "box.db")
 	b := fileBox(t, path)
 	id := b.create(createPath, btcBody)
-	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	_, err = db.Exec("CREATE TRIGGER full BEFORE INSERT ON commits BEGIN SELECT RAISE(ABORT, 'the disk is full'); END")
-	must(t, err)
+	change(t, path, "CREATE TRIGGER full BEFORE INSERT ON commits BEGIN SELECT RAISE(ABORT, 'the disk is full'); END")
 	balance := b.Balance("Btc")
 	b.refused(b.send("POST", createPath, btcBody), 500, "internal_error", "the disk is full")
 	if b.Balance("Btc") != balance {
 		t.Error("a withdrawal that was not saved took its money")
 	}
 	same(t, at(t, b.post(listPath, everything), "total"), "1")
-	if _, err := db.Exec("DROP TRIGGER full"); err != nil {
-		t.Fatal(err)
-	}
+	change(t, path, "DROP TRIGGER full")
 	b.create(createPath, btcBody)
 	b.get(getPath + id)
 	same(t, at(t, b.post(listPath, everything), "total"), "2")
 	b.Close()
 	b.refused(b.send("POST", createPath, btcBody), 500, "internal_error")
-}
-
-// TestConservationOverRestarts checks the books as TestNoUnitIsCreatedOrLost does, over restarts.
-func TestConservationOverRestarts(t *testing.T) {
-	runs := 0
-	rapid.Check(t, func(rt *rapid.T) {
-		if runs++; runs > 10 { // each step is synced to the disk
-			return
-		}
-		path := filepath.Join(t.TempDir(), "box.db")
-		open := func() box { return fileBox(t, path, sandbox.WithSeed("none"), sandbox.WithKey("till_sandbox_test")) }
-		l := newLedger(open())
-		rt.Repeat(map[string]func(*rapid.T){
-			"fund": l.fund, "withdraw": l.withdraw, "cancel": l.cancel, "": l.check,
-			"restart": func(*rapid.T) { l.b.Close(); l.b = open() },
-		})
-		l.b.Close()
-	})
 }
 
 const servedState = "TILL_TEST_SERVES_STATE"
@@ -282,9 +230,7 @@ func serveInChild(t *testing.T, path string) (address string, child *exec.Cmd) {
 	child = exec.Command(os.Args[0], "-test.run=^TestServesForAnotherTest$")
 	child.Env = append(os.Environ(), servedState+"="+path)
 	out, err := child.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	must(t, child.Start())
 	t.Cleanup(func() { child.Process.Kill(); child.Wait() })
 	line, err := bufio.NewReader(out).ReadString('\n')
