@@ -1,17 +1,11 @@
 package cli
 
 import (
-	"bytes"
-	"context"
 	"fmt"
-	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
-	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/journal/pgtest"
 	"example.com/till/pkg/api/sandbox"
 )
@@ -62,48 +56,32 @@ func TestConnectionBreaks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server.Guarded(t, "word")
 			place := server.Database(t)
-			till, plan := tillWith(t, strings.Replace(place, "till@", "guarded:word@", 1), test.rows)
+			env, plan := planWith(t, strings.Replace(place, "till@", "guarded:word@", 1), test.rows)
 			server.Exec(t, place, breaks+test.trigger)
-			code, out, said := till("payout", "apply", plan, "--yes", "-o", "jsonl")
-			if code != test.code || !strings.Contains(said, test.says) {
-				t.Errorf("it ended with %d and said\n%s", code, said)
+			f := till(t, env, "payout", "apply", plan, "--yes", "-o", "jsonl")
+			if f.code != test.code || !strings.Contains(f.err, test.says) {
+				t.Errorf("it ended with %d and said\n%s", f.code, f.err)
 			}
-			if all := strings.Contains(out, fmt.Sprintf(`"accepted":%d`, test.rows)); all != (code == 0) {
-				t.Errorf("it ended with %d and printed %s", code, out)
+			if all := strings.Contains(f.out, fmt.Sprintf(`"accepted":%d`, test.rows)); all != (f.code == 0) {
+				t.Errorf("it ended with %d and printed %s", f.code, f.out)
 			}
 		})
 	}
 }
 
-// tillWith returns a function that runs till with a sandbox and a journal, and a plan.
-func tillWith(t *testing.T, journal string, rows int) (till func(words ...string) (int, string, string), plan string) {
-	box, err := sandbox.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	service := httptest.NewServer(box)
-	t.Cleanup(service.Close)
-	dir := t.TempDir()
-	env := []string{"HOME=" + dir, "TILL_BASE_URL=" + service.URL, "TILL_API_KEY=" + box.Key(),
-		"TILL_PROFILE=sandbox", "TILL_JOURNAL=" + journal}
-	till = func(words ...string) (int, string, string) {
-		var out, errors bytes.Buffer
-		code := Run(context.Background(), append([]string{"till"}, words...), cmdutil.IO{
-			In: strings.NewReader(""), Out: &out, Err: &errors, Now: time.Now,
-			Environ: func() []string { return env },
-		})
-		return code, out.String(), errors.String()
-	}
-	file, plan := filepath.Join(dir, "pay.csv"), filepath.Join(dir, "pay.plan")
-	text := "order_id,currency,amount,address\n"
+// planWith returns an environment with a sandbox and a journal, and a plan.
+func planWith(t *testing.T, journal string, rows int) (env []string, plan string) {
+	t.Helper()
+	box, dir := sandbox.Start(t), t.TempDir()
+	env = []string{"HOME=" + dir, "TILL_BASE_URL=" + box.URL, "TILL_API_KEY=" + box.Key(), "TILL_PROFILE=sandbox",
+		"TILL_JOURNAL=" + journal}
+	text, plan := "order_id,currency,amount,address\n", filepath.Join(dir, "pay.plan")
 	for i := range rows {
 		text += fmt.Sprintf("%d,Btc,0.5,bc1qa\n", i+1)
 	}
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
+	file := writeFile(t, filepath.Join(dir, "pay.csv"), text)
+	if f := till(t, env, "payout", "plan", file, "--out", plan); f.code != 0 {
+		t.Fatalf("%+v", f)
 	}
-	if code, _, said := till("payout", "plan", file, "--out", plan); code != 0 {
-		t.Fatalf("%d: %s", code, said)
-	}
-	return till, plan
+	return env, plan
 }

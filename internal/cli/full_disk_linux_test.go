@@ -73,22 +73,17 @@ func TestFullDiskSetsTheExitCode(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			disk := smallDisk(t, 64)
-			if err := os.WriteFile(filepath.Join(disk, "made.yaml"), nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			writeFile(t, filepath.Join(disk, "made.yaml"), "")
 			fillDisk(t, disk)
 			d := newDesk(t)
-			var rows, few strings.Builder
+			rows := "order_id,currency,amount,address\n"
 			for i := range 3000 {
-				fmt.Fprintf(&rows, "%d,Btc,0.01,a\n", i+1)
+				rows += fmt.Sprintf("%d,Btc,0.01,a\n", i+1)
 			}
-			few.WriteString("currency,amount,address\nBtc,0.01,a\n")
-			staff, short := d.file("staff.csv", "order_id,currency,amount,address\n"+rows.String()),
-				d.file("few.csv", few.String())
+			staff, short := d.file("staff.csv", rows), d.file("few.csv", "currency,amount,address\nBtc,0.01,a\n")
 			plan := filepath.Join(d.home, "good.plan")
-			if code, _, stderr := d.till("--sandbox", "payout", "plan", short, "--auto-order-id", "b",
-				"--out", plan); code != 0 {
-				t.Fatal(stderr)
+			if f := d.till("--sandbox", "payout", "plan", short, "--auto-order-id", "b", "--out", plan); f.code != 0 {
+				t.Fatal(f.err)
 			}
 			in := strings.NewReplacer("DISK", disk, "PLAN", plan, "STAFF", staff, "FEW", short)
 			if c.env != "" {
@@ -101,13 +96,14 @@ func TestFullDiskSetsTheExitCode(t *testing.T) {
 			if c.args[0] != "profile" && c.args[0] != "currency" {
 				args = append([]string{"--sandbox"}, args...)
 			}
-			code, out, stderr := d.till(args...)
-			if code != c.code || out != "" || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, in.Replace(c.says)) {
-				t.Errorf("it ended with %d, not %d: %s%s", code, c.code, out, stderr)
+			f := d.till(args...)
+			if f.code != c.code || f.out != "" || strings.Count(f.err, "\n") != 1 ||
+				!strings.Contains(f.err, in.Replace(c.says)) {
+				t.Errorf("it is to end with %d: %+v", c.code, f)
 			}
 			d.environ = append(d.environ, "TILL_SANDBOX_STATE=", "TILL_JOURNAL=")
-			if _, sent, _ := d.till("--sandbox", "withdraw", "list", "-q"); sent != "" {
-				t.Errorf("something was sent: %s", sent)
+			if f := d.till("--sandbox", "withdraw", "list", "-q"); f.out != "" {
+				t.Errorf("something was sent: %s", f.out)
 			}
 			if left, err := filepath.Glob(filepath.Join(disk, "*plan*")); err != nil || left != nil {
 				t.Errorf("left behind: %v, %v", left, err)
@@ -127,16 +123,16 @@ func TestFullDiskIsReported(t *testing.T) {
 		return []string{"--sandbox", "withdraw", "create", "--currency", "Btc", "--amount", "0.1", "--address", "a",
 			"--order-id", order, "--yes", "--allow-duplicate", "--on-finish", d.home + "/tell", "--metrics", metrics}
 	}
-	if code, _, stderr := d.till(create("1")...); code != 0 || strings.Count(stderr, "\n") != 1 ||
-		!strings.Contains(stderr, "is new and empty") {
-		t.Fatalf("it ended with %d: %s", code, stderr)
+	if f := d.till(create("1")...); f.code != 0 || strings.Count(f.err, "\n") != 1 ||
+		!strings.Contains(f.err, "is new and empty") {
+		t.Fatalf("%+v", f)
 	}
 	before := contents(t, metrics)
 	fillDisk(t, disk)
 	d.environ = append(d.environ, "TILL_JOURNAL="+filepath.Join(disk, "journal.db"))
-	code, _, stderr := d.till(create("2")...)
-	if code != 14 || !strings.Contains(stderr, "the metrics were not written to "+metrics+": no space left on device") {
-		t.Errorf("it ended with %d: %s", code, stderr)
+	f := d.till(create("2")...)
+	if f.code != 14 || !strings.Contains(f.err, "the metrics were not written to "+metrics+": no space left on device") {
+		t.Errorf("%+v", f)
 	}
 	if got := contents(t, report); !strings.Contains(got, `"exit_code":14,"kind":"journal"`) {
 		t.Errorf("the report is %s", got)
@@ -153,20 +149,18 @@ func TestFullDiskIsReported(t *testing.T) {
 // for a plan's rows as they are read but not for the plan, or the other way round.
 func TestPlanOnDisksOfAllSizes(t *testing.T) {
 	d := newDesk(t)
-	var text strings.Builder
-	text.WriteString("currency,amount,address\n")
+	text := "currency,amount,address\n"
 	for i := range 300 {
-		fmt.Fprintf(&text, "Btc,0.01,address%d\n", i)
+		text += fmt.Sprintf("Btc,0.01,address%d\n", i)
 	}
-	staff := d.file("staff.csv", text.String())
+	staff := d.file("staff.csv", text)
 	codes := map[int]int{}
 	for size := 8; size <= 128; size += 8 {
 		disk := smallDisk(t, size)
-		code, _, stderr := d.till("--sandbox", "payout", "plan", staff, "--out", disk+"/p.plan",
-			"--auto-order-id", "may", "-q")
-		if codes[code]++; code != 0 &&
-			(code != cmdutil.ExitConfig || !strings.Contains(stderr, "no space left on device; free some space in ")) {
-			t.Errorf("with %d KiB it ended with %d: %s", size, code, stderr)
+		f := d.till("--sandbox", "payout", "plan", staff, "--out", disk+"/p.plan", "--auto-order-id", "may", "-q")
+		if codes[f.code]++; f.code != 0 && (f.code != cmdutil.ExitConfig ||
+			!strings.Contains(f.err, "no space left on device; free some space in ")) {
+			t.Errorf("with %d KiB: %+v", size, f)
 		}
 	}
 	if codes[0] == 0 || codes[cmdutil.ExitConfig] < 3 {

@@ -51,7 +51,7 @@ func startWatched(t *testing.T, program, argument string, env ...string) watched
 		{"till", "currency", "set", "Btc", "--kind", "crypto", "--decimals", "8"},
 		{"till", "payout", "plan", file, "--out", w.plan, "-q"},
 	} {
-		if f := finish(t, command(t, w.env, args...)); f.code != 0 {
+		if f := execute(t, w.env, args...); f.code != 0 {
 			t.Fatalf("%v: %s", args, f.err)
 		}
 	}
@@ -61,7 +61,7 @@ func startWatched(t *testing.T, program, argument string, env ...string) watched
 // apply applies the plan, and checks the exit code and that standard error has no warning.
 func (w watched) apply(t *testing.T, code int, args ...string) {
 	t.Helper()
-	f := finish(t, command(t, w.env, append([]string{"till", "payout", "apply", w.plan, "--yes"}, args...)...))
+	f := execute(t, w.env, append([]string{"till", "payout", "apply", w.plan, "--yes"}, args...)...)
 	if f.code != code || strings.Contains(f.err, "warning") {
 		t.Fatalf("it ended with %d: %s", f.code, f.err)
 	}
@@ -136,13 +136,13 @@ func TestChatExample(t *testing.T) {
 		t.Errorf("it posted %q", got)
 	}
 	// The service's words cannot call everybody.
-	f := finish(t, command(t, w.env, "till", "withdraw", "wait", "--order-id", "1", "--status", "<!channel>", "--timeout",
-		"1s", "--interval", "100ms"))
+	f := execute(t, w.env, "till", "withdraw", "wait", "--order-id", "1", "--status", "<!channel>", "--timeout",
+		"1s", "--interval", "100ms")
 	if got := posted(); f.code != 42 || !strings.Contains(got, "did not become &lt;!channel&gt; within") {
 		t.Errorf("it ended with %d and posted %q: %s", f.code, got, f.err)
 	}
 	status.Store(http.StatusGone)
-	f = finish(t, command(t, w.env, "till", "payout", "apply", w.plan, "--yes"))
+	f = execute(t, w.env, "till", "payout", "apply", w.plan, "--yes")
 	posted()
 	if f.code != 0 || !strings.Contains(f.err, "chat.sh of on_finish failed: exit status") {
 		t.Errorf("it ended with %d: %s", f.code, f.err)
@@ -164,7 +164,7 @@ func TestAlerts(t *testing.T) {
 	w.answer("2", "drop")
 	file := filepath.Join(t.TempDir(), "pay \"roll\"\\.prom")
 	w.apply(t, 20, "--metrics", file)
-	finish(t, command(t, w.env, "till", "withdraw", "wait", "--order-id", "1", "--status", "New", "--metrics", file))
+	execute(t, w.env, "till", "withdraw", "wait", "--order-id", "1", "--status", "New", "--metrics", file)
 	check := command(t, os.Environ(), "promtool", "check", "metrics")
 	check.Stdin = strings.NewReader(contents(t, file))
 	if f := finish(t, check); f.code != 0 || f.out+f.err != "" || !strings.Contains(contents(t, file), "withdraw wait") {
@@ -187,7 +187,7 @@ func TestMonitoringPage(t *testing.T) {
 	if len(want) != 9 {
 		t.Fatalf("the help names %v", want)
 	}
-	page := of(contents(t, absolute(t, "docs/monitoring.md")))
+	page := of(pageText(t, "docs/monitoring.md"))
 	for name := range want {
 		if !page[name] {
 			t.Errorf("the page does not name %s", name)
@@ -198,7 +198,7 @@ func TestMonitoringPage(t *testing.T) {
 			t.Errorf("the page names %s", name)
 		}
 	}
-	for name := range of(contents(t, absolute(t, "examples/monitoring/alerts.yml"))) {
+	for name := range of(pageText(t, "examples/monitoring/alerts.yml")) {
 		if !want[name] {
 			t.Errorf("the alerts name %s", name)
 		}

@@ -9,44 +9,13 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
-
-	"example.com/till/internal/cmdutil"
-	"example.com/till/internal/config"
-	"example.com/till/pkg/api/sandbox"
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // These tests run README.md, AGENTS.md and the pages of docs/ as a reader would: the commands of each page one after the
 // other in a shell of its own, with an empty home. They compare the output with the page.
-
-const (
-	readme      = "README.md"
-	agentsPage  = "AGENTS.md"
-	installPage = "docs/install.md"
-	updateDocs  = "TILL_UPDATE_DOCS" // if set, TestDocs and TestExitCodesPage write what is printed into the pages
-)
-
-// docsPages returns the pages that users read, by their names in the repository.
-func docsPages(t *testing.T) []string {
-	t.Helper()
-	pages, err := filepath.Glob(filepath.Join(repository, "docs", "*.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(pages) < 10 {
-		t.Fatalf("docs/ has only %q", pages)
-	}
-	for i, page := range pages {
-		pages[i] = "docs/" + filepath.Base(page)
-	}
-	return append([]string{readme, agentsPage}, pages...)
-}
 
 // fence is a fenced block of a page.
 type fence struct {
@@ -93,8 +62,8 @@ type reader struct {
 }
 
 func runPage(t *testing.T, page string) {
-	lines := strings.Split(contents(t, absolute(t, page)), "\n")
-	r := reader{page: page, makefile: contents(t, absolute(t, "Makefile"))}
+	lines := strings.Split(pageText(t, page), "\n")
+	r := reader{page: page, makefile: pageText(t, "Makefile")}
 	// The tests do not touch the machine's keyring.
 	r.env = docsEnv(t, "HOME="+t.TempDir(), "DBUS_SESSION_BUS_ADDRESS=unix:path=/nonexistent/bus", "EXAMPLES="+absolute(t, "examples"))
 	r.outer = startShell(t, command(t, r.env, "sh"))
@@ -139,9 +108,7 @@ func runPage(t *testing.T, page string) {
 			lines = slices.Replace(lines, fences[i].from, fences[i].to, out...)
 		}
 	}
-	if err := os.WriteFile(absolute(t, page), []byte(strings.Join(lines, "\n")), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, absolute(t, page), strings.Join(lines, "\n"))
 }
 
 // run runs one block. Some blocks are only checked: ran is false for them.
@@ -193,25 +160,17 @@ func (r *reader) checkUnrun(t *testing.T, f fence) {
 // runGo runs a program with a sandbox, or a test, as the page says.
 func runGo(t *testing.T, source string) string {
 	t.Helper()
-	env := docsEnv(t)
+	env, dir := docsEnv(t), t.TempDir()
 	if strings.Contains(source, "*testing.T)") {
-		file := filepath.Join(t.TempDir(), "page_test.go")
-		if err := os.WriteFile(file, []byte(source), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		cmd := command(t, env, "go", "test", "-trimpath", file)
+		cmd := command(t, env, "go", "test", "-trimpath", writeFile(t, dir+"/page_test.go", source))
 		cmd.Dir = absolute(t, ".")
 		if f := finish(t, cmd); f.code != 0 {
 			t.Errorf("the test fails: %s%s", f.out, f.err)
 		}
 		return ""
 	}
-	file := filepath.Join(t.TempDir(), "main.go")
-	if err := os.WriteFile(file, []byte(source), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	program := buildGo(t, env, file)
-	f := finish(t, command(t, env, "till", "sandbox", "run", "--seed", "demo", "--", program))
+	program := buildGo(t, env, writeFile(t, dir+"/main.go", source))
+	f := execute(t, env, "till", "sandbox", "run", "--seed", "demo", "--", program)
 	if f.code != 0 {
 		t.Errorf("the program ended with %d: %s", f.code, f.err)
 	}
@@ -274,129 +233,4 @@ func (s *shell) leave(t *testing.T) string {
 		t.Error(err)
 	}
 	return string(rest)
-}
-
-// TestExitCodesPage compares the table of docs/exit-codes.md with the list of exit codes.
-func TestExitCodesPage(t *testing.T) {
-	const page = "docs/exit-codes.md"
-	const head = "| Code | Kind | Meaning |\n|---|---|---|\n"
-	var want strings.Builder
-	for _, e := range cmdutil.ExitCodes() {
-		kind := ""
-		if e.Kind != "" {
-			kind = "`" + e.Kind + "`"
-		}
-		fmt.Fprintf(&want, "| %d | %s | %s |\n", e.Code, kind, e.Meaning)
-	}
-	before, after, found := strings.Cut(contents(t, absolute(t, page)), head)
-	if !found {
-		t.Fatalf("%s has no table of exit codes", page)
-	}
-	table := regexp.MustCompile(`^(\|.*\n)*`).FindString(after)
-	if table == want.String() {
-		return
-	}
-	if os.Getenv(updateDocs) == "" {
-		t.Fatalf("the table of exit codes is\n%s\nand not\n%s", table, want.String())
-	}
-	updated := before + head + want.String() + strings.TrimPrefix(after, table)
-	if err := os.WriteFile(absolute(t, page), []byte(updated), 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// TestConfigurationPage checks that docs/configuration.md has every setting of a profile and every variable.
-func TestConfigurationPage(t *testing.T) {
-	const page = "docs/configuration.md"
-	text := contents(t, absolute(t, page))
-	for _, key := range config.ProfileKeys() {
-		if !strings.Contains(text, "\n| `"+key+"` |") {
-			t.Errorf("%s has no row for the setting %s", page, key)
-		}
-	}
-	for _, variable := range config.Variables() {
-		if !strings.Contains(text, "\n| `"+variable.Name+"` |") {
-			t.Errorf("%s has no row for the variable %s", page, variable.Name)
-		}
-	}
-}
-
-// TestGapsPage checks that docs/interface-gaps.md has every choice of the sandbox, and that the settings
-// which it names exist.
-func TestGapsPage(t *testing.T) {
-	const page = "docs/interface-gaps.md"
-	text := contents(t, absolute(t, page))
-	exists := map[string]bool{}
-	for _, s := range sandbox.Settings() {
-		exists[s.Name] = true
-		if !strings.Contains(text, "`"+s.Name+"`") {
-			t.Errorf("%s has nothing on the setting %s", page, s.Name)
-		}
-	}
-	for _, key := range config.ProfileKeys() {
-		exists[key] = true
-	}
-	for _, m := range regexp.MustCompile("`([a-z]+_[a-zA-Z_]+)`").FindAllStringSubmatch(text, -1) {
-		if name := m[1]; !exists[name] && !slices.Contains(interfaceFields, name) {
-			t.Errorf("%s: there is no setting %s", page, name)
-		}
-	}
-}
-
-// interfaceFields are the fields of the service in docs/interface-gaps.md that look like settings.
-var interfaceFields = []string{"created_date", "due_date", "invoice_stats", "order_id", "page_count", "page_size"}
-
-// TestDocsNameWhatExists checks that the commands, flags, make targets and files that the pages name exist.
-func TestDocsNameWhatExists(t *testing.T) {
-	makefile := contents(t, absolute(t, "Makefile"))
-	root := tree(t)
-	flags := map[string]bool{"help": true, "version": true, "no-save": true, "workers": true} // the last two: Playwright
-	var collect func(cmd *cobra.Command)
-	collect = func(cmd *cobra.Command) {
-		add := func(f *pflag.Flag) { flags[f.Name] = true }
-		cmd.Flags().VisitAll(add)
-		cmd.PersistentFlags().VisitAll(add)
-		for _, sub := range cmd.Commands() {
-			collect(sub)
-		}
-	}
-	collect(root)
-	for _, page := range docsPages(t) {
-		prose := regexp.MustCompile("(?s)```.*?```").ReplaceAllString(contents(t, absolute(t, page)), "")
-		for _, m := range regexp.MustCompile("`till ([^`]+)`").FindAllStringSubmatch(prose, -1) {
-			var names []string
-			for _, word := range strings.Fields(m[1]) {
-				if !regexp.MustCompile(`^[a-z][a-z-]*$`).MatchString(word) {
-					break
-				}
-				names = append(names, word)
-			}
-			if len(names) > 0 && names[0] == "help" {
-				names = names[1:]
-			}
-			if len(names) == 0 { // a flag alone
-				continue
-			}
-			cmd, rest, err := root.Find(names)
-			if err != nil || cmd == root || len(rest) > 0 && cmd.HasSubCommands() {
-				t.Errorf("%s: there is no command till %s", page, m[1])
-			}
-		}
-		for _, m := range regexp.MustCompile("`[^`\n]*?--([a-z][a-z-]*)").FindAllStringSubmatch(prose, -1) {
-			if !flags[m[1]] {
-				t.Errorf("%s: no command has a flag --%s", page, m[1])
-			}
-		}
-		for _, m := range regexp.MustCompile("`make ([a-z]+)`").FindAllStringSubmatch(prose, -1) {
-			if !strings.Contains(makefile, "\n"+m[1]+":") {
-				t.Errorf("%s: the Makefile has no target %q", page, m[1])
-			}
-		}
-		files := regexp.MustCompile("`((?:cmd|pkg|internal|examples|docs)/[^` ]*)`")
-		for _, m := range files.FindAllStringSubmatch(prose, -1) {
-			if _, err := os.Stat(absolute(t, m[1])); err != nil {
-				t.Errorf("%s names what does not exist: %v", page, err)
-			}
-		}
-	}
 }

@@ -39,8 +39,8 @@ till payout export "$(cut -c 8-15 digest)" -o json >export
 till payout status "$(cut -c 8-15 digest)" -o json >status
 till journal list -o json >list
 `
-	run := finish(t, command(t, docsEnv(t), "till", "sandbox", "run", "--", "sh", "-ec",
-		script+"for f in show export status list; do echo \"== $f\"; cat $f; done"))
+	run := execute(t, docsEnv(t), "till", "sandbox", "run", "--", "sh", "-ec",
+		script+"for f in show export status list; do echo \"== $f\"; cat $f; done")
 	if run.code != 0 {
 		t.Fatalf("it ended with %d: %s%s", run.code, run.out, run.err)
 	}

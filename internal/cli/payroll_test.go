@@ -60,18 +60,18 @@ func startPayroll(t *testing.T, rows string) payroll {
 	if err := os.WriteFile(file, []byte(rows), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if run := finish(t, command(t, p.env, "sh", p.script, "plan", file)); run.code != 0 {
+	if run := execute(t, p.env, "sh", p.script, "plan", file); run.code != 0 {
 		t.Fatalf("plan ended with %d: %s%s", run.code, run.out, run.err)
 	}
 	p.plan = strings.TrimSuffix(file, ".csv") + ".plan"
-	shown := finish(t, command(t, p.env, "sh", p.script, "show", p.plan))
+	shown := execute(t, p.env, "sh", p.script, "show", p.plan)
 	_, digest, found := strings.Cut(shown.out, "hand over: ")
 	if p.digest = strings.TrimSpace(digest); shown.code != 0 || !found ||
 		!strings.Contains(shown.out, "Cleo") && strings.Contains(rows, "Cleo") {
 		t.Fatalf("show ended with %d: %s%s", shown.code, shown.out, shown.err)
 	}
 	p.run = strings.TrimPrefix(p.digest, "sha256:")[:8]
-	p.orders = strings.Fields(finish(t, command(t, p.env, "till", "payout", "show", p.plan, "-q")).out)
+	p.orders = strings.Fields(execute(t, p.env, "till", "payout", "show", p.plan, "-q").out)
 	wantText(t, "sent before it was paid", p.sent(), "")
 	return p
 }
@@ -85,7 +85,7 @@ func (p *payroll) pay(t *testing.T, code int, subject string) finished {
 	if err := os.WriteFile(p.mails, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	run := finish(t, command(t, p.env, "sh", p.script, "pay", p.plan, p.digest))
+	run := execute(t, p.env, "sh", p.script, "pay", p.plan, p.digest)
 	if got := subjects(t, p.mails); run.code != code || len(got) != 1 ||
 		got[0] != "-s Payroll "+p.run+": "+subject+" office@shop.example" {
 		t.Fatalf("it ended with %d, not %d, and mailed %q:\n%s%s", run.code, code, got, run.out, run.err)
@@ -96,7 +96,7 @@ func (p *payroll) pay(t *testing.T, code int, subject string) finished {
 // payWith pays in another environment, and checks only the exit code.
 func (p *payroll) payWith(t *testing.T, code int, env ...string) {
 	t.Helper()
-	if run := finish(t, command(t, withEnv(p.env, env), "sh", p.script, "pay", p.plan, p.digest)); run.code != code {
+	if run := execute(t, withEnv(p.env, env), "sh", p.script, "pay", p.plan, p.digest); run.code != code {
 		t.Errorf("it ended with %d, not %d: %s", run.code, code, run.err)
 	}
 }
@@ -120,8 +120,8 @@ func TestPayroll(t *testing.T) {
 		p.pay(t, 0, "paid") // again
 		wantText(t, "sent", p.sent(), "")
 		// The same file, planned again, has the same payments.
-		if run := finish(t, command(t, p.env, "sh", p.script, "plan",
-			strings.TrimSuffix(p.plan, ".plan")+".csv")); run.code != 0 ||
+		if run := execute(t, p.env, "sh", p.script, "plan",
+			strings.TrimSuffix(p.plan, ".plan")+".csv"); run.code != 0 ||
 			!strings.Contains(run.err, "accepted before: 3 of 3 order ids") {
 			t.Errorf("it ended with %d: %s", run.code, run.err)
 		}
@@ -267,8 +267,8 @@ func TestNightly(t *testing.T) {
 		t.Helper()
 		pager, paged := noting(t)
 		ticketer, ticketed := noting(t)
-		run := finish(t, command(t, withEnv(env,
-			[]string{"PAGE=" + pager, "TICKET=" + ticketer, "NIGHTLY_PAUSE=0"}), "sh", script))
+		run := execute(t, withEnv(env,
+			[]string{"PAGE=" + pager, "TICKET=" + ticketer, "NIGHTLY_PAUSE=0"}), "sh", script)
 		if got := strings.Join(subjects(t, paged), "; "); run.code != code || got != pages {
 			t.Errorf("it ended with %d, not %d, and woke a person for %q\n%s%s%s", run.code, code, got, run.out,
 				run.err, contents(t, paged))
@@ -281,13 +281,13 @@ func TestNightly(t *testing.T) {
 	night(t, p.env, 0, "", "") // nothing was sent yet
 	p.answerRow(1, "lose")
 	p.answerRow(2, "drop")
-	one := finish(t, command(t, p.env, "till", "payout", "apply", p.plan, "--yes"))
+	one := execute(t, p.env, "till", "payout", "apply", p.plan, "--yes")
 	if one.code != 20 {
 		t.Fatalf("it ended with %d: %s", one.code, one.err)
 	}
 	// The lost payment is found, so no person is woken. The third row is not sent yet.
 	night(t, p.env, 50, "", "payouts that are not finished (exit code 50)")
-	if two := finish(t, command(t, p.env, "till", "payout", "apply", p.plan, "--yes")); two.code != 20 {
+	if two := execute(t, p.env, "till", "payout", "apply", p.plan, "--yes"); two.code != 20 {
 		t.Fatalf("it ended with %d: %s", two.code, two.err)
 	}
 	night(t, p.env, 20,

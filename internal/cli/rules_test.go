@@ -6,7 +6,6 @@ import (
 	"go/token"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -17,8 +16,6 @@ import (
 	"example.com/till/internal/cmdutil"
 	"github.com/google/go-cmp/cmp"
 )
-
-const repository = "../.."
 
 // TestRulesAreCatalogued compares till schema --errors with the constants of the rules. No code names a rule
 // in another way.
@@ -129,13 +126,4 @@ func literal(e ast.Expr) string {
 		return text
 	}
 	return ""
-}
-
-func contents(t *testing.T, file string) string {
-	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }

@@ -5,6 +5,7 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"net"
 	"net/http"
@@ -18,49 +19,15 @@ import (
 	"syscall"
 	"testing"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/process"
+	"example.com/till/pkg/api/sandbox"
 )
 
-// These tests check that the real binary keeps its promises about a sandbox: only its owner can reach it, and
-// it leaves nothing behind.
-
-// served is a sandbox that till serves.
-type served struct {
-	BaseURL string `json:"base_url"`
-	APIKey  string `json:"api_key"`
-	host    string // host and port
-}
-
-// startServed starts till sandbox serve and stops it at the end of the test.
-func startServed(t *testing.T, flags ...string) served {
-	t.Helper()
-	cmd := exec.Command("till", append([]string{"sandbox", "serve", "-o", "json"}, flags...)...)
-	cmd.Env = docsEnv(t)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		cmd.Process.Signal(syscall.SIGTERM)
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("till sandbox serve: %v", err)
-		}
-	})
-	var s served
-	if err := json.NewDecoder(out).Decode(&s); err != nil {
-		t.Fatal(err)
-	}
-	s.host = strings.TrimPrefix(s.BaseURL, "http://")
-	return s
-}
-
 // raw sends a request literally, with CRLF line ends, and returns the status and header of the answer.
-func (s served) raw(t *testing.T, request string) (status int, header http.Header) {
+func raw(t *testing.T, host, request string) (status int, header http.Header) {
 	t.Helper()
-	conn, err := net.Dial("tcp", s.host)
+	conn, err := net.Dial("tcp", host)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,16 +45,25 @@ func (s served) raw(t *testing.T, request string) (status int, header http.Heade
 
 func TestServedSandboxIsLocked(t *testing.T) {
 	t.Parallel()
-	s := startServed(t, "--set", "reseller_auth=none")
-	env := docsEnv(t, "TILL_PROFILE=sandbox", "TILL_BASE_URL="+s.BaseURL, "TILL_API_KEY="+s.APIKey)
-	invite := finish(t, command(t, env, "till", "invite", "create", "7c9e6679-7425-40de-944b-e07fc1f90ae7", "-q"))
-	redeemed := finish(t, command(t, env, "till", "sandbox", "invite", "redeem", strings.TrimSpace(invite.out),
-		"--jq", ".api_key"))
+	served := startTill(t, nil, "sandbox", "serve", "--set", "reseller_auth=none", "-o", "json")
+	eventually(t, "the address", func() bool { return strings.HasSuffix(served.out.String(), "}\n") })
+	var box struct {
+		BaseURL string `json:"base_url"`
+		APIKey  string `json:"api_key"`
+	}
+	if err := json.Unmarshal([]byte(served.out.String()), &box); err != nil {
+		t.Fatal(err)
+	}
+	host := strings.TrimPrefix(box.BaseURL, "http://")
+	env := []string{"TILL_PROFILE=sandbox", "TILL_BASE_URL=" + box.BaseURL, "TILL_API_KEY=" + box.APIKey}
+	invite := till(t, env, "invite", "create", "7c9e6679-7425-40de-944b-e07fc1f90ae7", "-q")
+	redeemed := till(t, env, "sandbox", "invite", "redeem", strings.TrimSpace(invite.out), "--jq", ".api_key")
 	reseller := strings.TrimSpace(redeemed.out)
-	if !strings.HasPrefix(reseller, "till_sandbox_") || reseller == s.APIKey {
+	if !strings.HasPrefix(reseller, "till_sandbox_") || reseller == box.APIKey {
 		t.Fatalf("the reseller's key is %q: %s%s", reseller, invite.err, redeemed.err)
 	}
 	key := func(key string) string { return "Authorization: Bearer " + key + "\n" }
+	ours := key(box.APIKey)
 	for _, request := range []string{"GET /sandbox/dump", "GET /sandbox/clock", "POST /sandbox/reset",
 		"POST /sandbox/fund", "GET /api/merchant_withdrawal", "POST /api/invoice", "GET /api/resellers/ids"} {
 		method, path, _ := strings.Cut(request, " ")
@@ -96,30 +72,27 @@ func TestServedSandboxIsLocked(t *testing.T) {
 			line, host, headers string
 			want                int
 		}{
-			"no key":              {"", s.host, "", 401},
-			"a wrong key":         {"", s.host, key("till_sandbox_wrong"), 401},
-			"a reseller's key":    {"", s.host, key(reseller), 403},
-			"a foreign name":      {"", "evil.example.com", key(s.APIKey), 403},
-			"a name like ours":    {"", "127.0.0.1.evil.example.com", key(s.APIKey), 403},
-			"another machine":     {"", "192.168.0.1:80", key(s.APIKey), 403},
-			"no name":             {"", "", key(s.APIKey), 403},
-			"an address in full":  {method + " http://evil.example.com" + path + " HTTP/1.1", s.host, key(s.APIKey), 403},
-			"a page's origin":     {"", s.host, key(s.APIKey) + "Origin: https://evil.example.com\n", 403},
-			"another port's page": {"", s.host, key(s.APIKey) + "Origin: http://127.0.0.1:1\n", 403},
-			"an unnamed origin":   {"", s.host, key(s.APIKey) + "Origin: null\n", 403},
-			"another site":        {"", s.host, key(s.APIKey) + "Sec-Fetch-Site: cross-site\n", 403},
-			"the same site":       {"", s.host, key(s.APIKey) + "Sec-Fetch-Site: same-site\n", 403},
-			"a preflight": {"OPTIONS " + path + " HTTP/1.1", s.host,
+			"no key":              {"", host, "", 401},
+			"a wrong key":         {"", host, key("till_sandbox_wrong"), 401},
+			"a reseller's key":    {"", host, key(reseller), 403},
+			"a foreign name":      {"", "evil.example.com", ours, 403},
+			"a name like ours":    {"", "127.0.0.1.evil.example.com", ours, 403},
+			"another machine":     {"", "192.168.0.1:80", ours, 403},
+			"no name":             {"", "", ours, 403},
+			"an address in full":  {method + " http://evil.example.com" + path + " HTTP/1.1", host, ours, 403},
+			"a page's origin":     {"", host, ours + "Origin: https://evil.example.com\n", 403},
+			"another port's page": {"", host, ours + "Origin: http://127.0.0.1:1\n", 403},
+			"an unnamed origin":   {"", host, ours + "Origin: null\n", 403},
+			"another site":        {"", host, ours + "Sec-Fetch-Site: cross-site\n", 403},
+			"the same site":       {"", host, ours + "Sec-Fetch-Site: same-site\n", 403},
+			"a preflight": {"OPTIONS " + path + " HTTP/1.1", host,
 				"Origin: https://evil.example.com\nAccess-Control-Request-Method: " + method + "\n", 403},
 		} {
 			if strings.HasSuffix(name, "key") && open || name == "a reseller's key" && !control {
 				continue // open to all, or to every account
 			}
-			line := c.line
-			if line == "" {
-				line = method + " " + path + " HTTP/1.1"
-			}
-			status, header := s.raw(t, line+"\nHost: "+c.host+"\n"+c.headers+"Content-Length: 2\n\n{}")
+			line := cmp.Or(c.line, request+" HTTP/1.1")
+			status, header := raw(t, host, line+"\nHost: "+c.host+"\n"+c.headers+"Content-Length: 2\n\n{}")
 			if status != c.want {
 				t.Errorf("%s with %s: status %d, want %d", request, name, status, c.want)
 			}
@@ -130,14 +103,9 @@ func TestServedSandboxIsLocked(t *testing.T) {
 			}
 		}
 	}
-	// The correct request is answered, and none of the others had any effect.
-	status, _ := s.raw(t, "GET /sandbox/clock HTTP/1.1\nHost: "+s.host+"\n"+key(s.APIKey)+"\n")
-	if status != 200 {
-		t.Errorf("the owner gets the status %d", status)
-	}
-	if left := finish(t, command(t, env, "till", "reseller", "ids", "-q")); left.code != 0 ||
-		strings.Count(left.out, "\n") != 1 {
-		t.Errorf("the reseller is gone: %d %s%s", left.code, left.out, left.err)
+	// None of these had any effect.
+	if left := till(t, env, "reseller", "ids", "-q"); left.code != 0 || strings.Count(left.out, "\n") != 1 {
+		t.Errorf("the reseller is gone: %+v", left)
 	}
 }
 
@@ -145,16 +113,41 @@ func TestEverySandboxHasItsOwnKey(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for range 3 {
-		run := finish(t, command(t, docsEnv(t), "till", "sandbox", "run", "--", "sh", "-c", "echo $TILL_API_KEY"))
+		run := execute(t, docsEnv(t), "till", "sandbox", "run", "--", "sh", "-c", "echo $TILL_API_KEY")
 		key := strings.TrimSpace(run.out)
 		if !regexp.MustCompile(`^till_sandbox_[A-Z2-7]{26}$`).MatchString(key) || seen[key] { // 130 bits
 			t.Errorf("the key is %q: %s", key, run.err)
 		}
 		seen[key] = true
 	}
-	run := finish(t, command(t, docsEnv(t, "TILL_API_KEY=till_sandbox_mine"), "till", "sandbox", "run", "--", "sh", "-c",
-		"echo $TILL_API_KEY"))
-	run.want(t, 0, "till_sandbox_mine\n")
+}
+
+func TestSandboxUsage(t *testing.T) {
+	real := writeFile(t, filepath.Join(t.TempDir(), "key"), "live_1234\n")
+	for _, args := range []string{
+		"serve --listen 127.0.0.1", "serve --set first_page=1 --set first_page=0", "serve --ready-file x --env-file x",
+		"serve --env-file " + real, "serve --api-key-file " + real, "run --api-key-file - -- true",
+	} {
+		f := till(t, nil, append([]string{"sandbox"}, strings.Fields(args)...)...)
+		if f.code != cmdutil.ExitUsage || f.out != "" || strings.Contains(f.err, "live_1234") {
+			t.Errorf("%s: %+v", args, f)
+		}
+	}
+	if f := till(t, []string{"TILL_API_KEY=" + sandbox.KeyPrefix}, "sandbox", "serve"); f.code != cmdutil.ExitUsage {
+		t.Errorf("the prefix alone: %+v", f)
+	}
+}
+
+// TestSandboxRunSaysAsJSONThatItsCommandCannotRun checks the error lines with their schema. testdata/till
+// does not record sandbox run, whose standard error is its command's too.
+func TestSandboxRunSaysAsJSONThatItsCommandCannotRun(t *testing.T) {
+	for command, code := range map[string]int{"till-no-such-command": 127, t.TempDir(): 126} {
+		f := till(t, nil, "sandbox", "run", "-o", "json", "--", command)
+		if err := newSchemaCheck().remark([]byte(f.err)); err != nil || f.code != code ||
+			!strings.Contains(f.err, `"kind":"usage"`) {
+			t.Errorf("%s: %v: %+v", command, err, f)
+		}
+	}
 }
 
 // sandboxRun is a till sandbox run in its own session, so that it shares no terminal, and the directory for
@@ -232,6 +225,7 @@ func (r *sandboxRun) leavesNothing(t *testing.T) {
 
 const (
 	onAndOn = `sleep 1000 >/dev/null 2>&1 & while :; do sleep 0.02; done`
+	counts  = `i=0; while [ $i -lt 50 ]; do sleep 0.01; i=$((i+1)); done; exit $n`
 	deaf    = `trap "" HUP TERM; sleep 1000 >/dev/null 2>&1 & exec >/dev/null 2>&1; `
 )
 
@@ -239,26 +233,26 @@ func TestSandboxRunLeavesNothing(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		first, script string
-		signal        syscall.Signal // to till
 		code          int
+		signals       []os.Signal // to till
 	}{
-		"its command ends":               {`:`, `exit 0`, 0, 0},
-		"its command fails":              {`:`, `exit 3`, 0, 3},
-		"its command is terminated":      {`:`, `kill -TERM $$`, 0, 143},
-		"its command is killed":          {`:`, `kill -KILL $$`, 0, 137},
-		"its command left another":       {`:`, `sleep 1000 >/dev/null 2>&1 & exit 0`, 0, 0},
-		"its command left a deaf one":    {`:`, deaf + `exit 0`, 0, 0},
-		"its command crashes beside one": {`:`, deaf + `kill -KILL $$`, 0, 137},
-		"till is interrupted":            {`:`, onAndOn, syscall.SIGINT, 130},
-		"till is terminated":             {`:`, onAndOn, syscall.SIGTERM, 143},
-		"till is hung up on":             {`:`, onAndOn, syscall.SIGHUP, 129},
-		"its command tidies up first":    {`trap 'exit 9' TERM`, onAndOn, syscall.SIGTERM, 9},
+		"its command ends":               {`:`, `exit 0`, 0, nil},
+		"its command fails":              {`:`, `exit 3`, 3, nil},
+		"its command is terminated":      {`:`, `kill -TERM $$`, 143, nil},
+		"its command is killed":          {`:`, `kill -KILL $$`, 137, nil},
+		"its command left another":       {`:`, `sleep 1000 >/dev/null 2>&1 & exit 0`, 0, nil},
+		"its command left a deaf one":    {`:`, deaf + `exit 0`, 0, nil},
+		"its command crashes beside one": {`:`, deaf + `kill -KILL $$`, 137, nil},
+		"till is interrupted":            {`:`, onAndOn, 130, []os.Signal{syscall.SIGINT}},
+		"till is terminated":             {`:`, onAndOn, 143, []os.Signal{syscall.SIGTERM}},
+		"till is hung up on":             {`:`, onAndOn, 129, []os.Signal{syscall.SIGHUP}},
+		"its command tidies up first":    {`trap 'exit 9' TERM`, onAndOn, 9, []os.Signal{syscall.SIGTERM}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := startRun(t, t.TempDir(), c.first, c.script)
-			if c.signal != 0 {
-				if err := r.cmd.Process.Signal(c.signal); err != nil {
+			for _, signal := range c.signals {
+				if err := r.cmd.Process.Signal(signal); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -32,7 +32,7 @@ func TestScheduledTasks(t *testing.T) {
 	t.Run("cron", func(t *testing.T) {
 		t.Parallel()
 		path, task := "/usr/bin:/bin", ""
-		for line := range strings.Lines(contents(t, absolute(t, "examples/schedule/crontab"))) {
+		for line := range strings.Lines(pageText(t, "examples/schedule/crontab")) {
 			line = strings.TrimSuffix(ours.Replace(line), "\n")
 			set, isPath := strings.CutPrefix(line, "PATH=")
 			switch fields := strings.SplitN(line, " ", 6); {
@@ -49,7 +49,7 @@ func TestScheduledTasks(t *testing.T) {
 	})
 	t.Run("systemd", func(t *testing.T) {
 		t.Parallel()
-		text := contents(t, absolute(t, "examples/schedule/till-nightly.service"))
+		text := pageText(t, "examples/schedule/till-nightly.service")
 		start := regexp.MustCompile(`(?m)^ExecStart=(.*)$`).FindStringSubmatch(text)
 		runTask(t, filepath.Dir(till)+":/usr/local/bin:/usr/bin:/bin", ours.Replace(start[1]))
 	})
@@ -63,7 +63,7 @@ func runTask(t *testing.T, path, task string) {
 	env := []string{"HOME=" + home, "LOGNAME=ann", "SHELL=/bin/sh", "PATH=" + path}
 	run := func(code int, args ...string) finished {
 		t.Helper()
-		f := finish(t, command(t, append(env, "TMPDIR="+t.TempDir()), args...))
+		f := execute(t, append(env, "TMPDIR="+t.TempDir()), args...)
 		if f.code != code {
 			t.Fatalf("%q ended with %d: %s%s", args, f.code, f.out, f.err)
 		}
@@ -94,13 +94,13 @@ func TestScheduleFiles(t *testing.T) {
 	t.Run("systemd", func(t *testing.T) {
 		needProgram(t, "systemd-analyze")
 		unit := absolute(t, "examples/schedule/till-nightly")
-		f := finish(t, command(t, os.Environ(), "systemd-analyze", "verify", unit+".service", unit+".timer"))
+		f := execute(t, os.Environ(), "systemd-analyze", "verify", unit+".service", unit+".timer")
 		if f.code != 0 || f.out+f.err != "" { // what it ignores is only written
 			t.Errorf("it ended with %d: %s%s", f.code, f.out, f.err)
 		}
 	})
 	t.Run("launchd", func(t *testing.T) { // well-formed: there is no launchd here
-		text := contents(t, absolute(t, "examples/schedule/com.example.till-nightly.plist"))
+		text := pageText(t, "examples/schedule/com.example.till-nightly.plist")
 		for decoder := xml.NewDecoder(strings.NewReader(text)); ; {
 			if _, err := decoder.Token(); errors.Is(err, io.EOF) {
 				return

@@ -84,7 +84,7 @@ func TestErrorsHideTheKey(t *testing.T) {
 				"TILL_JOURNAL="+dir+"/journal.db")
 			shown := ""
 			till := func(args ...string) {
-				f := finish(t, command(t, env, append([]string{"till"}, args...)...))
+				f := execute(t, env, append([]string{"till"}, args...)...)
 				shown += f.out + f.err
 			}
 			create := []string{"withdraw", "create", "--currency", "Btc", "--amount-minor", "5", "--address",
@@ -134,7 +134,7 @@ func TestAnswersAreNotAltered(t *testing.T) {
 		defer service.Close()
 		env := docsEnv(t, "TILL_BASE_URL="+service.URL, "TILL_API_KEY="+key, "TILL_LOOKUP=never")
 		till := func(args ...string) string {
-			f := finish(t, command(t, env, append([]string{"till"}, args...)...))
+			f := execute(t, env, append([]string{"till"}, args...)...)
 			if f.code != 0 {
 				t.Errorf("till %v: %s", args, f.err)
 			}

@@ -1,16 +1,11 @@
 package cli
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
-	"net/http/httptest"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
-	"example.com/till/internal/cmdutil"
 	"example.com/till/pkg/api/sandbox"
 )
 
@@ -73,11 +68,7 @@ func TestServiceCheckNamesSettings(t *testing.T) {
 	for _, s := range sandbox.Settings() {
 		known[s.Name] = s.Default
 	}
-	page, err := os.ReadFile("../../docs/interface-gaps.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, docs, _ := strings.Cut(string(page), "## What till service check looks at")
+	_, docs, _ := strings.Cut(pageText(t, "docs/interface-gaps.md"), "## What till service check looks at")
 	docs, _, _ = strings.Cut(docs, "It does not look at the others")
 	for name := range checkedService(t, sandbox.WithSeed("demo")) {
 		if known[name] != "" && !strings.Contains(docs, "`"+name+"`") {
@@ -92,20 +83,12 @@ func TestServiceCheckNamesSettings(t *testing.T) {
 // checkedService returns what till service check finds, by choice.
 func checkedService(t *testing.T, opts ...sandbox.Option) map[string]string {
 	t.Helper()
-	box, err := sandbox.New(opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer box.Close()
-	at := httptest.NewServer(box)
-	defer at.Close()
-	env := []string{"HOME=" + t.TempDir(), "TILL_PROFILE=sandbox", "TILL_BASE_URL=" + at.URL, "TILL_API_KEY=" + box.Key()}
-	var out, errs bytes.Buffer
-	code := Run(context.Background(), []string{"till", "service", "check", "-o", "json"}, cmdutil.IO{
-		In: strings.NewReader(""), Out: &out, Err: &errs, Now: time.Now, Environ: func() []string { return env }})
+	box := sandbox.Start(t, opts...)
+	f := till(t, []string{"TILL_PROFILE=sandbox", "TILL_BASE_URL=" + box.URL, "TILL_API_KEY=" + box.Key()},
+		"service", "check", "-o", "json")
 	var found []struct{ Choice, Found string }
-	if err := json.Unmarshal(out.Bytes(), &found); code != 0 || err != nil {
-		t.Fatalf("exit %d: %v\n%s", code, err, errs.String())
+	if err := json.Unmarshal([]byte(f.out), &found); f.code != 0 || err != nil {
+		t.Fatalf("%v: %+v", err, f)
 	}
 	by := map[string]string{}
 	for _, f := range found {

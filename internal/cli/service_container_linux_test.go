@@ -40,7 +40,7 @@ func TestServiceContainers(t *testing.T) {
 		Services map[string]struct{ Command []string }
 	}
 	for file, into := range map[string]any{"github.yml": &github, "gitlab.yml": &gitlab, "compose.yaml": &compose} {
-		if err := yaml.Unmarshal([]byte(contents(t, absolute(t, "examples/ci/"+file))), into); err != nil {
+		if err := yaml.Unmarshal([]byte(pageText(t, "examples/ci/"+file)), into); err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}
 	}

@@ -18,11 +18,11 @@ import (
 // TestShopChecks runs the shop's tests. Then it checks that they fail if the shop is wrong.
 func TestShopChecks(t *testing.T) {
 	t.Parallel()
-	run := finish(t, command(t, docsEnv(t), "till", "sandbox", "run", "--", "sh", absolute(t, "examples/shop/test.sh")))
+	run := execute(t, docsEnv(t), "till", "sandbox", "run", "--", "sh", absolute(t, "examples/shop/test.sh"))
 	if run.code != 0 || strings.Count(run.out, "ok: ") != 13 {
 		t.Errorf("it ended with %d: %s%s", run.code, run.out, run.err)
 	}
-	shop := contents(t, absolute(t, "examples/shop/shop.sh"))
+	shop := pageText(t, "examples/shop/shop.sh")
 	for name, wrong := range map[string]struct{ from, to, fails string }{
 		"it ships what is not paid":    {"42) echo waiting", "42) echo shipped", "an order that is not paid waits"},
 		"it forgets its orders":        {`echo "$id" >"$order"`, `rm "$order"`, "shop"},
@@ -38,12 +38,12 @@ func TestShopChecks(t *testing.T) {
 				t.Fatalf("the shop has no %q", wrong.from)
 			}
 			for file, text := range map[string]string{"shop.sh": broken,
-				"test.sh": contents(t, absolute(t, "examples/shop/test.sh"))} {
+				"test.sh": pageText(t, "examples/shop/test.sh")} {
 				if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
 					t.Fatal(err)
 				}
 			}
-			run := finish(t, command(t, docsEnv(t), "till", "sandbox", "run", "--", "sh", filepath.Join(dir, "test.sh")))
+			run := execute(t, docsEnv(t), "till", "sandbox", "run", "--", "sh", filepath.Join(dir, "test.sh"))
 			if run.code == 0 || wrong.fails != "shop" && !strings.Contains(run.err, "FAIL: "+wrong.fails+":") {
 				t.Errorf("it ended with %d: %s%s", run.code, run.out, run.err)
 			}
@@ -73,7 +73,7 @@ func TestShopLosesAnAnswer(t *testing.T) {
 	env := docsEnv(t, "TILL_PROFILE=sandbox", "TILL_BASE_URL="+server.URL, "TILL_API_KEY="+box.Key(),
 		"SHOP_DIR="+t.TempDir())
 	for range 3 {
-		finish(t, command(t, env, "sh", absolute(t, "examples/shop/shop.sh"), "order", "1001")).want(t, 20, "")
+		execute(t, env, "sh", absolute(t, "examples/shop/shop.sh"), "order", "1001").want(t, 20, "")
 	}
 	dump, err := box.Dump()
 	if made := bytes.Count(dump, []byte(`"Order 1001"`)); err != nil || made != 1 || creates.Load() != 1 {

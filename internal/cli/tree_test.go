@@ -1,10 +1,11 @@
 package cli
 
 import (
-	"context"
+	"fmt"
 	"io"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,149 +13,143 @@ import (
 
 	"example.com/till/internal/address"
 	"example.com/till/internal/cmdutil"
+	"example.com/till/pkg/api/sandbox"
 	"github.com/spf13/cobra"
 )
 
 // tree returns the program's commands.
 func tree(t *testing.T) *cobra.Command {
-	t.Helper()
-	a := &cmdutil.App{
+	return root(&cmdutil.App{
 		IO: cmdutil.IO{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard,
 			Environ: func() []string { return nil }, Now: time.Now},
-		Ctx: context.Background(), SendCtx: context.Background(),
-	}
-	return root(a)
+		Ctx: t.Context(), SendCtx: t.Context(),
+	})
 }
 
-// leaves returns the commands that do something, without help topics.
-func leaves(cmd *cobra.Command) []*cobra.Command {
-	if !cmd.HasSubCommands() {
-		if !cmd.Runnable() || cmd.Name() == "help" {
-			return nil
-		}
-		return []*cobra.Command{cmd}
-	}
-	var all []*cobra.Command
+// withAll returns a command and all commands and topics below it.
+func withAll(cmd *cobra.Command) []*cobra.Command {
+	all := []*cobra.Command{cmd}
 	for _, child := range cmd.Commands() {
-		all = append(all, leaves(child)...)
+		all = append(all, withAll(child)...)
 	}
 	return all
 }
 
-// TestEveryCommandIsComplete checks that every command has a sentence, an example, and a script that tests
-// it.
+// leaves returns the commands that do something, without help topics.
+func leaves(cmd *cobra.Command) []*cobra.Command {
+	return slices.DeleteFunc(withAll(cmd), func(c *cobra.Command) bool {
+		return c.HasSubCommands() || !c.Runnable() || c.Name() == "help"
+	})
+}
+
+const (
+	mostLines  = 40 // of the help of a command; that of till itself lists all of them
+	topicLines = 60
+)
+
+// TestEveryCommandIsComplete checks that every command has a sentence, an example, a script that tests it, and
+// a line about each of its columns.
 func TestEveryCommandIsComplete(t *testing.T) {
-	found := leaves(tree(t))
-	if len(found) < 22 {
-		t.Fatalf("only %d commands: the walk is wrong", len(found))
-	}
+	found, columns := leaves(tree(t)), 0
 	for _, cmd := range found {
-		path := cmd.CommandPath()
+		path := strings.TrimPrefix(cmd.CommandPath(), "till ")
 		if cmd.Short == "" || strings.HasSuffix(cmd.Short, ".") || strings.ToUpper(cmd.Short[:1]) != cmd.Short[:1] {
 			t.Errorf("%s: Short is %q: a sentence without its full stop belongs there", path, cmd.Short)
 		}
-		if !strings.Contains(cmd.Example, path) && !strings.Contains(cmd.Example, strings.TrimPrefix(path, "till ")) {
+		if !strings.Contains(cmd.Example, path) {
 			t.Errorf("%s: the example does not show it: %q", path, cmd.Example)
 		}
-		script := strings.ReplaceAll(strings.TrimPrefix(path, "till "), " ", "_")
-		if _, err := os.Stat("testdata/script/" + script + ".txtar"); err != nil {
+		if _, err := os.Stat("testdata/script/" + strings.ReplaceAll(path, " ", "_") + ".txtar"); err != nil {
 			t.Errorf("%s has no script: %v", path, err)
 		}
+		for line := range strings.Lines(cmdutil.ColumnsHelp(cmd.Annotations[cmdutil.ColumnsKey])) {
+			name, about, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
+			if about = strings.TrimSpace(about); name == "" {
+				continue // it has no columns
+			}
+			columns++
+			if about == "" || strings.HasSuffix(about, ".") || len(line) > helpWidth+1 {
+				t.Errorf("%s: the meaning of the column %s is %q: it must be a phrase that fits a line", path, name, about)
+			}
+		}
+	}
+	if len(found) < 60 || columns < 300 {
+		t.Errorf("only %d commands and %d columns: the walk is wrong", len(found), columns)
 	}
 }
 
-// TestHelpSize checks that every help page fits a terminal of 80 columns without wrapped lines, and that no
-// command has more than 40 lines of it. That of till itself lists all of them.
+// TestHelpSize checks that every help page and topic has an example, fits a terminal of 80 columns without
+// wrapped lines, and is not long.
 func TestHelpSize(t *testing.T) {
-	pages := 0
-	var walk func(cmd *cobra.Command)
-	walk = func(cmd *cobra.Command) {
+	for _, cmd := range withAll(tree(t)) {
 		text, err := helpText(cmd)
 		if err != nil {
 			t.Fatal(err)
 		}
-		pages++
-		if n := strings.Count(text, "\n"); n > maxHelp && cmd.HasParent() && !cmd.IsAdditionalHelpTopicCommand() {
-			t.Errorf("%s: its help has %d lines, more than %d: move some of it to a topic", cmd.CommandPath(), n, maxHelp)
+		most := mostLines
+		if cmd.IsAdditionalHelpTopicCommand() {
+			most = topicLines
+		}
+		if n := strings.Count(text, "\n"); n > most && cmd.HasParent() {
+			t.Errorf("%s: its help has %d lines, more than %d: move some of it to a topic", cmd.CommandPath(), n, most)
 		}
 		if cmd.Example == "" {
 			t.Errorf("%s has no example", cmd.CommandPath())
 		}
 		for line := range strings.Lines(text) {
 			line = strings.TrimSuffix(line, "\n")
-			if n := utf8.RuneCountInString(line); n > helpWidth {
-				t.Errorf("%s: a line of its help is %d wide: %q", cmd.CommandPath(), n, line)
-			}
-			if strings.TrimRight(line, " \t") != line {
-				t.Errorf("%s: a line of its help ends with spaces: %q", cmd.CommandPath(), line)
+			if utf8.RuneCountInString(line) > helpWidth || strings.TrimRight(line, " ") != line || strings.Contains(line, "\t") {
+				t.Errorf("%s: the line %q is wider than %d, ends in spaces or has a tab", cmd.CommandPath(), line, helpWidth)
 			}
 		}
-		for _, child := range cmd.Commands() {
-			walk(child)
-		}
-	}
-	walk(tree(t))
-	if pages < 50 {
-		t.Fatalf("only %d pages: the walk is wrong", pages)
 	}
 }
 
-// maxHelp is the maximum number of lines of a command's help.
-const maxHelp = 40
-
-// TestColumnsHaveMeanings checks that every column of every command is explained in one line.
-func TestColumnsHaveMeanings(t *testing.T) {
-	found := 0
-	for _, cmd := range leaves(tree(t)) {
-		columns := columnsOf(cmd)
-		width := 0
-		for _, column := range columns {
-			name, _, _ := strings.Cut(column, "\t")
-			width = max(width, len(name))
-		}
-		for _, column := range columns {
-			found++
-			name, about, _ := strings.Cut(column, "\t")
-			if about == "" || strings.HasSuffix(about, ".") || width+len("  ")+len(about) > helpWidth {
-				t.Errorf("%s: the meaning of the column %s is %q: it must be a phrase that fits a line",
-					cmd.CommandPath(), name, about)
-			}
-		}
+// helpPages returns what a person may copy from the help, by the name of the page.
+func helpPages(t *testing.T) map[string]string {
+	t.Helper()
+	pages := topicTexts(t)
+	for _, cmd := range withAll(tree(t)) {
+		pages[cmd.CommandPath()] = cmd.Long + cmd.Example
 	}
-	if found < 300 {
-		t.Errorf("only %d columns: the walk is wrong", found)
-	}
+	return pages
 }
 
 // TestShownAddresses checks that every address that a person may copy is valid, so that readers learn no
 // wrong ones.
 func TestShownAddresses(t *testing.T) {
-	pages := map[string]string{}
-	for name, text := range topicTexts(t) {
-		pages["till help "+name] = text
-	}
-	var walk func(cmd *cobra.Command)
-	walk = func(cmd *cobra.Command) {
-		pages[cmd.CommandPath()] = cmd.Long + cmd.Example
-		for _, child := range cmd.Commands() {
-			walk(child)
-		}
-	}
-	walk(tree(t))
 	shown, found := regexp.MustCompile(`(?:--address |address: |"address":")([0-9A-Za-z]{4,})`), 0
-	for page, text := range pages {
+	for page, text := range helpPages(t) {
 		for _, match := range shown.FindAllStringSubmatch(text, -1) {
-			found++
-			if match[1] == "ADDR" {
-				continue
-			}
-			if address.Detect(match[1]) == "" {
+			if found++; match[1] != "ADDR" && address.Detect(match[1]) == "" {
 				t.Errorf("%s shows the address %s, which is not valid", page, match[1])
 			}
 		}
 	}
 	if found < 5 {
 		t.Errorf("only %d addresses are shown: the search is wrong", found)
+	}
+}
+
+// TestHelpUsesNoOrderOfTheDemo checks that an example can be tried on a sandbox with --seed demo. With an
+// order id that is on its list, a create would be a conflict.
+func TestHelpUsesNoOrderOfTheDemo(t *testing.T) {
+	demo, err := sandbox.New(sandbox.WithSeed("demo"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer demo.Close()
+	dump, err := demo.Dump()
+	paid := regexp.MustCompile(`"external_order_id": ?"(\d+)"`).FindAllSubmatch(dump, -1)
+	if err != nil || len(paid) == 0 {
+		t.Fatalf("the demo has no withdrawal (%v)", err)
+	}
+	for name, text := range helpPages(t) {
+		for _, order := range paid {
+			if regexp.MustCompile(fmt.Sprintf(`\b%s\b`, order[1])).MatchString(text) {
+				t.Errorf("%s has order %s, which the demo has paid", name, order[1])
+			}
+		}
 	}
 }
 

@@ -21,7 +21,7 @@ const workers = 8
 // testingPageSays fails if the page about testing does not have a command.
 func testingPageSays(t *testing.T, command string) {
 	t.Helper()
-	if page := contents(t, absolute(t, "docs/testing.md")); !strings.Contains(page, "`"+command+"`") {
+	if page := pageText(t, "docs/testing.md"); !strings.Contains(page, "`"+command+"`") {
 		t.Errorf("docs/testing.md does not say %q", command)
 	}
 }
@@ -51,19 +51,6 @@ func wantServed(t *testing.T, served string) {
 	}
 }
 
-// TestNoExampleResets fails if an example would disturb the tests of others.
-func TestNoExampleResets(t *testing.T) {
-	for name := range repositoryFiles(t) {
-		info, err := os.Stat(filepath.Join(pagesRoot, name))
-		if err != nil || info.IsDir() || !strings.HasPrefix(name, "examples/") {
-			continue
-		}
-		if strings.Contains(pageText(t, filepath.Join(pagesRoot, name)), "sandbox/reset") {
-			t.Errorf("%s resets a sandbox", name)
-		}
-	}
-}
-
 func TestWorkersInNode(t *testing.T) {
 	t.Parallel()
 	needProgram(t, "node")
@@ -71,10 +58,7 @@ func TestWorkersInNode(t *testing.T) {
 	file := filepath.Join(dir, "node", "shop.test.js")
 	text := contents(t, file)
 	for worker := range workers {
-		name := filepath.Join(dir, "node", fmt.Sprintf("worker%d.test.js", worker))
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		writeFile(t, filepath.Join(dir, "node", fmt.Sprintf("worker%d.test.js", worker)), text)
 	}
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
