@@ -188,8 +188,7 @@ func TestVerifyKeyWithAnotherProcess(t *testing.T) {
 		if known, err := d.keyKnown(t.Context()); known || err != nil {
 			t.Fatal(known, err)
 		}
-		other := *d.Sender
-		other.Ledger = &Ledger{d.open()}
+		other := d.another().Sender
 		ok(t, other.verifyKey(t.Context()))
 		ok(t, errorOf(other.ledger.Claim(t.Context(), other.claim(asked("10")))))
 		if err := d.verifyNewKey(t.Context()); err != nil {

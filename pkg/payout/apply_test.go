@@ -1,11 +1,9 @@
 package payout
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"runtime"
 	"slices"
 	"strconv"
@@ -563,8 +561,7 @@ func TestApplyInterrupted(t *testing.T) {
 
 func TestOneApplyAtATime(t *testing.T) {
 	d := newDesk(t)
-	other := *d.Sender
-	other.Ledger = &Ledger{d.open()}
+	other := d.another().Sender
 	p, q := d.plan(nil, due("101")), d.plan(nil, due("102"))
 	ok(t, errorOf(d.Applier(t.Context(), p, ApplyOptions{})))
 	for name, plan := range map[string]*Plan{"another plan": q, "the same plan": p} {
@@ -588,8 +585,7 @@ func TestMachinesShareARun(t *testing.T) {
 			}
 			ends := make(chan end)
 			for n := range 3 {
-				b := *d.Sender
-				b.Ledger, b.client = &Ledger{d.open()}, newClient(t, d.s.URL)
+				b := d.another().Sender
 				ctx, stop := context.WithCancel(t.Context())
 				o := ApplyOptions{Concurrency: 4, KeepGoing: true}
 				if dies && n == 0 {
@@ -800,22 +796,6 @@ func TestRowsComeBack(t *testing.T) {
 	}
 }
 
-// TestRowComesBackOnce checks that a row that another machine claimed first is taken again only if it was not
-// sent, and once.
-func TestRowComesBackOnce(t *testing.T) {
-	s := &sending{lost: map[string]bool{"1": true, "2": true}}
-	rejected := journal.Record{Order: Order{OrderID: "1", State: StateRejected}}
-	planned := journal.Record{Order: Order{OrderID: "2", State: StatePlanned}}
-	for i, c := range []struct {
-		order journal.Record
-		comes bool
-	}{{rejected, false}, {planned, true}, {planned, false}} {
-		if got := s.comesBack(c.order); got != c.comes {
-			t.Errorf("%d: order %s comes back: %v", i, c.order.OrderID, got)
-		}
-	}
-}
-
 // TestPreviewIsNotForgotten checks that an order which only Preview has found on the list is not sent.
 func TestPreviewIsNotForgotten(t *testing.T) {
 	for name, arrange := range map[string]func(d *desk){
@@ -916,8 +896,7 @@ func TestOneRunOfABatchAtATime(t *testing.T) {
 	x, err := d.Applier(t.Context(), old, ApplyOptions{})
 	ok(t, err)
 	ok(t, x.Begin(t.Context(), 0))
-	second := *d.Sender
-	second.Ledger = &Ledger{d.open()}
+	second := d.another().Sender
 	if _, err := second.Applier(t.Context(), old, ApplyOptions{}); err != nil {
 		t.Errorf("the same plan: %v", err)
 	}
@@ -1071,54 +1050,6 @@ func TestDoubtIsLookedForBackToItsAttempt(t *testing.T) {
 	d.s.wantCreates(1)
 }
 
-// TestPlanChangesDuringItsRun checks that a run sends the rows that were recorded when it began, even if the
-// plan's file changes.
-func TestPlanChangesDuringItsRun(t *testing.T) {
-	for name, change := range map[string]func(path string) error{
-		"overwritten in place": func(path string) error {
-			text, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
-			f, err := os.OpenFile(path, os.O_WRONLY, 0)
-			if err != nil {
-				return err
-			}
-			text = bytes.ReplaceAll(bytes.ReplaceAll(text, []byte("bc1q150"), []byte("bc1qbad")), []byte("shop.test"),
-				[]byte("evil.test"))
-			_, err = f.WriteAt(text, 0)
-			return errors.Join(err, f.Close())
-		},
-		"truncated": func(path string) error { return os.Truncate(path, 100) },
-		"deleted":   os.Remove,
-		"replaced":  func(path string) error { return os.WriteFile(path, []byte("{}"), 0o600) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			d := newDesk(t)
-			rows := dueTo(300)
-			for i := range rows {
-				rows[i].Callback = "https://shop.test/" + rows[i].ExternalOrderID
-			}
-			p := d.plan(nil, rows...)
-			d.s.onCreate = during("102", func() {
-				if err := change(p.Path); err != nil {
-					t.Error(err)
-				}
-			})
-			d.mustApply(p, ApplyOptions{Concurrency: 4}).want(t, map[State]int{StateAccepted: 300})
-			for _, b := range d.s.bodies {
-				id := b["external_order_id"].(string)
-				if want := "bc1q" + id; b["address"] != want {
-					t.Errorf("paid to %v, want %s", b["address"], want)
-				}
-				if want := "https://shop.test/" + id; b["callback"] != want {
-					t.Errorf("its callback is %v, want %s", b["callback"], want)
-				}
-			}
-		})
-	}
-}
-
 // TestAccountIsRenamedUnderARun checks that a sender whose account was renamed sends nothing more.
 func TestAccountIsRenamedUnderARun(t *testing.T) {
 	d := newDesk(t)
@@ -1149,8 +1080,7 @@ func TestOlderPlanOfABatchGoesOn(t *testing.T) {
 			may := func(since string) func(*Plan) { return func(p *Plan) { p.Batch, p.Since = "may", since } }
 			old := d.plan(may(""), dueTo(4)...)
 			newer := d.plan(may(old.Name()), due("9"))
-			second := *d.Sender
-			second.Ledger = &Ledger{d.open()}
+			second := d.another().Sender
 			creates := 0
 			d.s.set(func() {
 				d.s.onCreate = func(map[string]any) (int, string, bool) {

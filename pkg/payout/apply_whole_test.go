@@ -10,21 +10,6 @@ import (
 	"example.com/till/internal/journal"
 )
 
-// TestApplyTakesAllSteps checks that Apply takes all steps of an Applier, and sends each row once even if it
-// is called several times.
-func TestApplyTakesAllSteps(t *testing.T) {
-	d := newDesk(t)
-	d.money = testMoney
-	p := d.plan(nil, dueTo(3)...)
-	for range 2 {
-		tally, err := d.Sender.Apply(t.Context(), p, ApplyOptions{})
-		if err != nil || tally.States[StateAccepted] != 3 || tally.Rows != 3 {
-			t.Fatalf("%+v, %v", tally, err)
-		}
-	}
-	d.s.wantCreates(3)
-}
-
 // TestApplyAsksAboutWhatIsPaid checks that Apply refuses orders that were paid before, and not by this run,
 // unless the caller knows of them. It does so before anything is sent, even if only the service's list has
 // them.
@@ -142,8 +127,7 @@ func TestProcessThatGoesOn(t *testing.T) {
 			d := newDesk(t)
 			d.money = testMoney
 			ok(t, apply(d, d.plan(nil, due("101"), due("102"))))
-			other := *d.Sender
-			other.Ledger = &Ledger{d.open()}
+			other := d.another().Sender
 			ok(t, errorOf(other.Applier(t.Context(), d.plan(nil, due("9")), ApplyOptions{})))
 		})
 	}
@@ -184,8 +168,7 @@ func TestUnrecordedOutcomeKeepsOthersOut(t *testing.T) {
 	if o, err := d.ledger.Order(t.Context(), "101"); err != nil || o.State != StateSending {
 		t.Fatalf("order 101 is %s, %v", o.State, err)
 	}
-	other := *d.Sender
-	other.Ledger = &Ledger{d.open()}
+	other := d.another().Sender
 	if _, err := other.apply(t.Context(), newer, ApplyOptions{}); !errors.Is(err, journal.Busy) ||
 		journal.AsError(err).Run != old.Name() {
 		t.Errorf("the newer plan: %v", err)
@@ -200,8 +183,7 @@ func TestPreparedPlans(t *testing.T) {
 	first, tally := d.begun(d.plan(nil, due("101")), ApplyOptions{})
 	second, all := d.begun(d.plan(nil, due("102")), ApplyOptions{})
 	ok(t, first.Send(t.Context(), t.Context(), tally))
-	other := *d.Sender
-	other.Ledger = &Ledger{d.open()}
+	other := d.another().Sender
 	applies := func() (*Applier, error) {
 		return other.Applier(t.Context(), d.plan(nil, due("9")), ApplyOptions{})
 	}

@@ -327,6 +327,15 @@ func (d *desk) open() *journal.Ledger {
 	return ledgerOf(d.t, j, Account{Address: d.s.URL, Name: "shop"})
 }
 
+// another returns a desk of the same account in another process.
+func (d *desk) another() *desk {
+	d.t.Helper()
+	other, sender := *d, *d.Sender
+	sender.Ledger, sender.client = &Ledger{d.open()}, newClient(d.t, d.s.URL)
+	other.Sender = &sender
+	return &other
+}
+
 // account returns the ledger of another account.
 func (d *desk) account(a Account) *journal.Ledger {
 	d.t.Helper()

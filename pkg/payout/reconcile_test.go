@@ -915,21 +915,3 @@ func TestPaidAsAlthoughDifferent(t *testing.T) {
 	other := Decision{OrderIDs: []string{"10"}, PaidAs: "w1", Reason: "x", AlthoughDifferent: true}
 	wantKind(t, d.Check(t.Context(), other), Refused, RuleDecision) // it belongs to another order
 }
-
-// TestReconcileAnAddressInAnotherCase checks that a record agrees with the order if the service writes
-// addresses and codes in another case.
-func TestReconcileAnAddressInAnotherCase(t *testing.T) {
-	d := newDesk(t)
-	d.history()
-	w := asked("10")
-	w.request.Address = "0x52908400098527886E0F7030069857D2E4169EE7"
-	d.bring(w, outUnknown)
-	d.s.set(func() {
-		b := body("10")
-		b["address"] = strings.ToLower(w.request.Address)
-		d.s.take(b)
-		d.s.rows[0]["currency"] = row{"Crypto": "BTC"}
-	})
-	d.mustReconcile("10")
-	d.wantState("10", StateAccepted)
-}

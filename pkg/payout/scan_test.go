@@ -522,31 +522,6 @@ func TestReadingWithoutJournal(t *testing.T) {
 	}
 }
 
-// TestDoubtGoesBack checks that the list is read back to the first record of an order whose attempt was in
-// doubt, whatever Since is.
-func TestDoubtGoesBack(t *testing.T) {
-	d := newDesk(t)
-	d.options.FirstPage = api.PageBaseOne
-	d.history()
-	d.bring(asked("10"), outUnknown)
-	d.clock.move(time.Hour)
-	notSent := Decision{OrderIDs: []string{"10"}, Reason: "the provider said so"}
-	ok(t, d.Check(t.Context(), notSent))
-	d.mustResolve(notSent)
-	d.s.set(func() { d.s.take(body("10")) }) // it arrived after all
-	d.options.Since, d.options.SinceTime = "since", d.clock.Now()
-	d.s.onList = func(page, size int) ([]row, int, int) {
-		if d.s.from[len(d.s.from)-1] == "since" {
-			return nil, 0, 0
-		}
-		return d.s.rows, 1, len(d.s.rows)
-	}
-	if sent, err := d.send(asked("10")); err != nil || !sent.Already {
-		t.Errorf("got %+v, %v", sent, err)
-	}
-	d.s.wantCreates(1)
-}
-
 // TestSmallPages checks that a service that refuses large pages is asked for smaller ones, and that a service
 // which refuses all sizes is not asked forever.
 func TestSmallPages(t *testing.T) {

@@ -17,7 +17,6 @@ import (
 	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
-	"example.com/till/pkg/api/sandbox"
 )
 
 func TestSendAndSendAgain(t *testing.T) {
@@ -52,28 +51,6 @@ func TestSendAndSendAgain(t *testing.T) {
 	w.request.Memo = "root"
 	wantKind(t, errorOf(d.send(w)), Refused, RuleOrderID, "leaf")
 	d.s.wantCreates(1)
-}
-
-// TestWhatCountsAsOtherContent has changes that make other content, and changes that do not.
-func TestWhatCountsAsOtherContent(t *testing.T) {
-	plain := asked("1").request
-	for name, change := range map[string]func(r *api.CreateWithdrawal){
-		"currency": func(r *api.CreateWithdrawal) { r.Currency.Code = "Ltc" },
-		"kind":     func(r *api.CreateWithdrawal) { r.Currency.Kind = api.Fiat },
-		"amount":   func(r *api.CreateWithdrawal) { r.Amount.Minor++ },
-		"unit":     func(r *api.CreateWithdrawal) { r.Amount.Code = "USD"; r.Amount.Kind = api.Fiat },
-		"address":  func(r *api.CreateWithdrawal) { r.Address += "x" },
-		"memo":     func(r *api.CreateWithdrawal) { r.Memo = "x" },
-	} {
-		r := plain
-		if change(&r); contentOf(r) == contentOf(plain) {
-			t.Errorf("with another %s it is the same", name)
-		}
-	}
-	r := plain
-	if r.Callback = "http://x.test"; contentOf(r) != contentOf(plain) {
-		t.Error("with another callback it is not the same")
-	}
 }
 
 // TestRepeatedOrderIDIsNotPaidTwice repeats an order id in each state of its order.
@@ -221,16 +198,6 @@ func TestAnswerDecidesTheState(t *testing.T) {
 	}
 }
 
-func TestNeverLeft(t *testing.T) {
-	d := newDesk(t)
-	d.history()
-	d.client = newClient(t, "http://127.0.0.1:1")
-	d.options.Lookup = LookupNever
-	wantCall(t, errorOf(d.send(asked("4711"))), api.NotSent, 0)
-	d.wantState("4711", StatePlanned)
-	d.s.wantCreates(1)
-}
-
 // TestAnswerWithAnothersID checks that an id in an answer proves nothing about this order if the journal has
 // it for another order.
 func TestAnswerWithAnothersID(t *testing.T) {
@@ -240,18 +207,6 @@ func TestAnswerWithAnothersID(t *testing.T) {
 	wantKind(t, errorOf(d.send(asked("4711"))), Unknown, "", "w1")
 	d.wantState("4711", StateUnknown)
 	d.wantState("1", StateAccepted)
-}
-
-// TestRejectedAfterUnknown checks that a rejection settles only its own attempt: if an earlier one is in
-// doubt, the order stays unknown.
-func TestRejectedAfterUnknown(t *testing.T) {
-	d := newDesk(t)
-	d.history()
-	d.bring(asked("4711"), outUnknown)
-	d.hasDecided(journal.Decision{OrderID: "4711", NotSent: true, Reason: "x"})
-	d.s.onCreate = func(map[string]any) (int, string, bool) { return 422, envelope, false }
-	wantKind(t, errorOf(d.send(asked("4711"))), Unknown, "", "earlier")
-	d.wantState("4711", StateUnknown)
 }
 
 func TestInvalidRequestIsNotRecorded(t *testing.T) {
@@ -462,17 +417,6 @@ func TestOutcomeIsTriedAgain(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestJournalCannotBeWritten(t *testing.T) {
-	d := newDesk(t)
-	d.history()
-	d.ledger.Journal().Close()
-	_, err := d.send(asked("4711"))
-	if !errors.Is(err, journal.Broken) || !errors.Is(err, JournalBroken) {
-		t.Errorf("got %v", err)
-	}
-	d.s.wantCreates(1)
 }
 
 // TestSuspendedProcessDoesNotSend checks that a process that was suspended between its record and the first
@@ -948,8 +892,7 @@ func TestOneOfTwoProcessesSends(t *testing.T) {
 		const n = 8
 		errs := make(chan error, n)
 		for range n {
-			b := *d.Sender
-			b.Ledger, b.client = &Ledger{d.open()}, newClient(t, d.s.URL)
+			b := d.another().Sender
 			go func() {
 				_, err := b.Send(context.Background(), asked("4711").request)
 				errs <- err
@@ -963,37 +906,6 @@ func TestOneOfTwoProcessesSends(t *testing.T) {
 		d.s.wantCreates(1)
 		d.wantState("4711", StateAccepted)
 	})
-}
-
-// TestDropAfterOnTheSandbox uses the sandbox with the fault that makes a careless script pay twice.
-func TestDropAfterOnTheSandbox(t *testing.T) {
-	box := sandbox.Start(t)
-	d := newDesk(t)
-	client, err := api.New(box.URL, api.WithAPIKey(box.Key()), api.WithRetries(0))
-	ok(t, err)
-	d.client, d.options.AnyKey = client, true
-	ok(t, errorOf(box.AddFault(sandbox.Fault{On: "POST /api/merchant_withdrawal/create", Do: "drop-after",
-		Times: 1})))
-	wantKind(t, errorOf(d.send(asked("4711"))), Unknown, "")
-	wantKind(t, errorOf(d.send(asked("4711"))), Unknown, "")
-	results, err := d.Reconcile(t.Context(), "4711")
-	if err != nil || len(results) != 1 || results[0].Order.State != StateAccepted || !results[0].Listed ||
-		results[0].Status != "New" {
-		t.Fatalf("got %+v, %v", results, err)
-	}
-	sent, err := d.send(asked("4711"))
-	if err != nil || sent.Order.ID != results[0].Order.ID {
-		t.Errorf("got %+v, %v", sent, err)
-	}
-	n := 0
-	for w, err := range client.Withdrawals.All(t.Context(), api.WithdrawalFilter{}, api.ListOptions{}) {
-		if n++; err != nil || w.ExternalOrderID != "4711" {
-			t.Errorf("got %+v, %v", w, err)
-		}
-	}
-	if n != 1 {
-		t.Errorf("%d withdrawals", n)
-	}
 }
 
 // TestUnderWay checks that UnderWay counts calls that have left and are not recorded yet, and that OnAccepted

@@ -1,7 +1,6 @@
 package payout
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -139,22 +138,6 @@ func TestErrorsHaveAKind(t *testing.T) {
 	away, _ := newSender(t, closed, Options{Lookup: LookupNever})
 	closed.Close()
 	wantKind(t, errorOf(away.Send(t.Context(), asked("4711").request)), NotSent, "")
-}
-
-// TestSendWaitsForItsCall checks that Send waits for a call in flight even if its context ends, because
-// without the answer the outcome is unknown.
-func TestSendWaitsForItsCall(t *testing.T) {
-	s := newService(t)
-	sender, _ := newSender(t, s, Options{})
-	ctx, cancel := context.WithCancel(t.Context())
-	s.onCreate = func(map[string]any) (int, string, bool) { cancel(); return 200, "", true }
-	if sent, err := sender.Send(ctx, asked("4711").request); err != nil || sent.Order.State != StateAccepted {
-		t.Errorf("%+v, %v", sent, err)
-	}
-	if _, err := sender.Send(ctx, asked("4712").request); !errors.Is(err, context.Canceled) {
-		t.Errorf("after its end: %v", err)
-	}
-	s.wantCreates(1)
 }
 
 // TestKindOfACall checks the kind for each outcome of a call. After an outcome that the package does not
