@@ -13,31 +13,26 @@ func TestVerifyKey(t *testing.T) {
 	change := func(change func(r row)) func(d *desk) {
 		return func(d *desk) { d.s.set(func() { change(d.s.rows[0]) }) }
 	}
+	gets := func(status int, answer string) func(d *desk) {
+		return func(d *desk) { d.s.onGet = func(string) (int, string) { return status, answer } }
+	}
 	for name, tt := range map[string]struct {
 		set    func(d *desk)
-		kind   Kind
 		rule   string // empty: it is accepted, or the error is the call's own
 		says   string
 		call   api.Outcome
 		status int // of the call's own error
 		gets   int
 	}{
-		"finds it":  {set: func(d *desk) {}, gets: 1},
-		"not found": {set: func(d *desk) { d.s.rows = nil }, rule: RuleKey, says: "does not find", gets: 1},
-		"400": {set: func(d *desk) { d.s.onGet = func(string) (int, string) { return 400, envelope } },
-			rule: RuleKey, says: "does not find", gets: 1},
-		"refused": {set: func(d *desk) { d.s.onGet = func(string) (int, string) { return 401, envelope } },
-			call: api.Rejected, status: 401, gets: 1},
-		"forbidden": {set: func(d *desk) { d.s.onGet = func(string) (int, string) { return 403, "" } },
-			call: api.Rejected, status: 403, gets: 1},
-		"rate limited": {set: func(d *desk) { d.s.onGet = func(string) (int, string) { return 429, envelope } },
-			call: api.Rejected, status: 429, gets: 1},
-		"500": {set: func(d *desk) { d.s.onGet = func(string) (int, string) { return 500, envelope } },
-			call: api.Failed, status: 500, gets: 1},
-		"404 of a proxy": {set: func(d *desk) { d.s.onGet = func(string) (int, string) { return 404, "no" } },
-			call: api.Failed, status: 404, gets: 1},
-		"HTML": {set: func(d *desk) { d.s.onGet = func(string) (int, string) { return 200, "<p>" } },
-			call: api.Failed, status: 200, gets: 1},
+		"finds it":       {set: func(d *desk) {}, gets: 1},
+		"not found":      {set: func(d *desk) { d.s.rows = nil }, rule: RuleKey, says: "does not find", gets: 1},
+		"400":            {set: gets(400, envelope), rule: RuleKey, says: "does not find", gets: 1},
+		"refused":        {set: gets(401, envelope), call: api.Rejected, status: 401, gets: 1},
+		"forbidden":      {set: gets(403, ""), call: api.Rejected, status: 403, gets: 1},
+		"rate limited":   {set: gets(429, envelope), call: api.Rejected, status: 429, gets: 1},
+		"500":            {set: gets(500, envelope), call: api.Failed, status: 500, gets: 1},
+		"404 of a proxy": {set: gets(404, "no"), call: api.Failed, status: 404, gets: 1},
+		"HTML":           {set: gets(200, "<p>"), call: api.Failed, status: 200, gets: 1},
 		"another id": {set: func(d *desk) {
 			d.s.onGet = func(string) (int, string) { r := d.s.rows[0]; r["id"] = "w9"; return 200, asText(r) }
 		}, rule: RuleKey, says: "is not order 1", gets: 1},
@@ -53,12 +48,11 @@ func TestVerifyKey(t *testing.T) {
 		"a sandbox's":      {set: func(d *desk) { d.options.AnyKey = true; d.s.rows = nil }},
 		"used before":      {set: func(d *desk) { d.key = "key1"; d.s.rows = nil }},
 		"of another account": {set: func(d *desk) {
-			ok(d.t, d.account(Account{Address: d.s.URL, Name: "kiosk"}).NoteKey(d.t.Context(), "key2",
-				journal.KeyChecked))
+			ok(d.t, d.account(Account{Address: d.s.URL, Name: "kiosk"}).NoteKey(d.t.Context(), "key2", journal.KeyChecked))
 		}, rule: RuleAccount, says: "the account kiosk at"},
 		"of another address": {set: func(d *desk) {
-			ok(d.t, d.account(Account{Address: "http://old.test", Name: "shop"}).NoteKey(d.t.Context(), "key2",
-				journal.KeyChecked))
+			ok(d.t, d.account(Account{Address: "http://old.test", Name: "shop"}).
+				NoteKey(d.t.Context(), "key2", journal.KeyChecked))
 		}, rule: RuleAccount, says: "http://old.test"},
 		"of another, and adopted": {set: func(d *desk) {
 			for _, a := range []Account{{Address: d.s.URL, Name: "kiosk"}, d.ledger.Account()} {

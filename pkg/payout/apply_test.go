@@ -425,20 +425,10 @@ func TestOpenRefuses(t *testing.T) {
 // sends what its plan says or nothing.
 func TestContentChangesUnderARun(t *testing.T) {
 	d := newDesk(t)
-	p := d.plan(nil, dueTo(3)...)
+	p, other := d.plan(nil, dueTo(3)...), d.another()
 	changed := asked("103")
 	changed.request.Amount.Minor = 1
-	d.s.onCreate = during("102", func() {
-		other := &desk{Sender: d.Sender, t: t, s: d.s, place: d.place, clock: d.clock}
-		j := other.open()
-		ticket, err := j.Claim(t.Context(), journal.Claim{OrderID: "103", Content: contentOf(changed.request), Key: d.key})
-		if err == nil {
-			_, err = j.Finish(t.Context(), ticket, outRejected)
-		}
-		if err != nil {
-			t.Error(err)
-		}
-	})
+	d.s.onCreate = during("102", func() { other.bring(changed, outRejected) })
 	wantKind(t, errorOf(d.apply(p, ApplyOptions{RetryRejected: true})), Refused, RuleOrderID)
 	d.wantArrived("101", "102")
 }
@@ -641,60 +631,35 @@ func TestProgressHoldsNothingUp(t *testing.T) {
 	}}).want(t, map[State]int{StateAccepted: 20})
 }
 
-// TestOrderThatBecomesUnknownStopsTheRun checks that an order of the run that a single create makes unknown
-// stops the run, unless KeepGoing is set.
-func TestOrderThatBecomesUnknownStopsTheRun(t *testing.T) {
-	for _, keepGoing := range []bool{false, true} {
-		d := newDesk(t)
-		p := d.plan(nil, dueTo(6)...)
-		other := d.open()
-		d.s.onCreate = during("102", func() {
-			r := due("104").CreateWithdrawal
-			ticket, err := other.Claim(context.Background(),
-				journal.Claim{OrderID: "104", Content: contentOf(r), Callback: r.Callback, Key: "key1"})
-			if err == nil {
-				_, err = other.Finish(context.Background(), ticket,
-					journal.Outcome{Ending: order.WasUncertain, Reason: "no answer"})
+// TestSentMeanwhile checks that an order of the run that another process sends by itself stops the run if it
+// becomes unknown, unless KeepGoing is set, and is not sent again if it is rejected, unless RetryRejected is.
+func TestSentMeanwhile(t *testing.T) {
+	for name, tt := range map[string]struct {
+		out     journal.Outcome
+		options ApplyOptions
+		kind    Kind
+		want    map[State]int
+	}{
+		"unknown": {out: outUnknown, kind: Unknown,
+			want: map[State]int{StateAccepted: 3, StateUnknown: 1, StatePlanned: 2}},
+		"unknown, and it keeps going": {out: outUnknown, options: ApplyOptions{KeepGoing: true},
+			want: map[State]int{StateAccepted: 5, StateUnknown: 1}},
+		"rejected": {out: outRejected, want: map[State]int{StateAccepted: 5, StateRejected: 1}},
+		"rejected, and sent once more": {out: outRejected, options: ApplyOptions{RetryRejected: true},
+			want: map[State]int{StateAccepted: 6}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			p, other := d.plan(nil, dueTo(6)...), d.another()
+			d.s.onCreate = during("102", func() { other.bring(asked("104"), tt.out) })
+			tally, err := d.apply(p, tt.options)
+			if tt.kind != "" {
+				wantKind(t, err, tt.kind, "")
+			} else {
+				ok(t, err)
 			}
-			if err != nil {
-				t.Error(err)
-			}
+			tally.want(t, tt.want)
 		})
-		tally, err := d.apply(p, ApplyOptions{KeepGoing: keepGoing})
-		if keepGoing {
-			if err != nil {
-				t.Error(err)
-			}
-			tally.want(t, map[State]int{StateAccepted: 5, StateUnknown: 1})
-			continue
-		}
-		wantKind(t, err, Unknown, "")
-		tally.want(t, map[State]int{StateAccepted: 3, StateUnknown: 1, StatePlanned: 2})
-	}
-}
-
-// TestRejectedMeanwhile checks that an order of the run whose single create is rejected is not sent again,
-// unless RetryRejected is set.
-func TestRejectedMeanwhile(t *testing.T) {
-	for _, retry := range []bool{false, true} {
-		d := newDesk(t)
-		p := d.plan(nil, dueTo(6)...)
-		other := d.open()
-		d.s.onCreate = during("102", func() {
-			ticket, err := other.Claim(context.Background(),
-				journal.Claim{OrderID: "104", Content: contentOf(due("104").CreateWithdrawal), Key: "key1"})
-			if err == nil {
-				_, err = other.Finish(context.Background(), ticket, outRejected)
-			}
-			if err != nil {
-				t.Error(err)
-			}
-		})
-		want := map[State]int{StateAccepted: 5, StateRejected: 1}
-		if retry {
-			want = map[State]int{StateAccepted: 6}
-		}
-		d.mustApply(p, ApplyOptions{RetryRejected: retry}).want(t, want)
 	}
 }
 

@@ -23,7 +23,7 @@ func TestFailedLookUpForgetsNothing(t *testing.T) {
 	ok(t, errorOf(x.Preview(t.Context())))
 	ok(t, x.Begin(t.Context(), 1))
 	d.hide("101")
-	mends := d.unwritable()
+	mends := d.closeOrders()
 	if _, err = x.LookUp(t.Context()); !errors.Is(err, journal.Broken) {
 		t.Fatal(err)
 	}
@@ -42,21 +42,6 @@ func (d *desk) hide(orderID string) {
 			return items, pages, total - 1
 		}
 	})
-}
-
-// unwritable keeps orders from being changed, until the function that it returns is called.
-func (d *desk) unwritable() (mend func()) {
-	d.t.Helper()
-	do := func(statement string) {
-		db, err := sql.Open("sqlite", d.place)
-		if err == nil {
-			_, err = db.Exec(statement)
-			err = errors.Join(err, db.Close())
-		}
-		ok(d.t, err)
-	}
-	do(`CREATE TRIGGER broken BEFORE UPDATE ON orders BEGIN SELECT RAISE(ABORT, 'no'); END`)
-	return func() { do(`DROP TRIGGER broken`) }
 }
 
 // TestRowsThatCannotBeRead checks that nothing is sent if the rows of a run cannot be read.
@@ -106,6 +91,6 @@ func TestPhantomThatCannotBeRecorded(t *testing.T) {
 	d := newDesk(t)
 	d.s.onCreate = func(map[string]any) (int, string, bool) { return 200, `"w1"`, false }
 	w := asked("4711")
-	w.accepted = func(Order) { d.unwritable() }
+	w.accepted = func(Order) { d.closeOrders() }
 	wantKind(t, errorOf(d.send(w)), Unknown, "")
 }

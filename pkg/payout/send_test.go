@@ -782,88 +782,61 @@ func (d *desk) restored() {
 }
 
 // TestListedOrderIsNotSentAgain checks that an order that is on the list is not sent again by a journal that
-// has lost it.
+// has lost it, or counts it as rejected.
 func TestListedOrderIsNotSentAgain(t *testing.T) {
-	w := asked("4711")
-	body := map[string]any{"currency": row{"Crypto": "Btc"}, "amount": row{"Crypto": row{"Btc": 5000}},
-		"address": w.request.Address, "external_order_id": "4711"}
-	t.Run("with the same content", func(t *testing.T) {
-		d := newDesk(t)
-		d.s.take(body)
-		d.s.fill(2)
-		w := w
-		w.request.Callback = "http://shop.test/x"
-		sent, err := d.send(w)
-		if err != nil || !sent.Already || sent.Order.ID != "w1" || !strings.Contains(sent.Note, "already") {
-			t.Fatalf("got %+v, %v", sent, err)
-		}
-		d.wantState("4711", StateAccepted)
-		if sent, err = d.send(w); err != nil || sent.Order.ID != "w1" || !strings.Contains(sent.Note, "nothing was sent") {
-			t.Errorf("again: %+v, %v", sent, err)
-		}
-		d.s.wantCreates(0)
-	})
-	t.Run("with another amount", func(t *testing.T) {
-		d := newDesk(t)
-		d.s.take(body)
-		w := w
-		w.request.Amount.Minor = 4999
-		wantKind(t, errorOf(d.send(w)), Conflict, "", "5000")
-		d.wantState("4711", StateConflict)
-		wantKind(t, errorOf(d.send(w)), Conflict, "")
-		d.s.wantCreates(0)
-	})
-	t.Run("in another unit", func(t *testing.T) {
-		d := newDesk(t)
-		d.s.take(body)
-		d.s.rows[0]["amount"] = row{"Fiat": row{"USD": 333}}
-		sent, err := d.send(w)
-		if err != nil || !strings.Contains(sent.Note, "cannot be compared") || !strings.Contains(sent.Note, "3.33 USD") {
-			t.Errorf("got %+v, %v", sent, err)
-		}
-		d.wantState("4711", StateAccepted)
-		d.s.wantCreates(0)
-	})
-	t.Run("listed twice", func(t *testing.T) {
-		d := newDesk(t)
-		d.s.take(body)
-		d.s.take(body)
-		wantKind(t, errorOf(d.send(w)), Conflict, "", "w1, w2")
-		d.s.wantCreates(0)
-	})
-	t.Run("though it was rejected here", func(t *testing.T) {
-		d := newDesk(t)
-		d.bring(w, outRejected)
-		d.s.take(body)
-		sent, err := d.send(w)
-		if err != nil || sent.Order.ID != "w1" {
-			t.Errorf("got %+v, %v", sent, err)
-		}
-		d.wantState("4711", StateAccepted)
-		d.s.wantCreates(0)
-	})
-	t.Run("as it was sent, and something else is asked for now", func(t *testing.T) {
-		d := newDesk(t)
-		d.bring(w, outRejected)
-		d.s.take(body)
-		now := w
-		now.request.Amount.Minor++
-		wantKind(t, errorOf(d.send(now)), Refused, RuleOrderID)
-		if o := d.wantState("4711", StateAccepted); o.Amount.Minor != 5000 {
-			t.Errorf("it is %+v", o)
-		}
-		d.s.wantCreates(0)
-	})
-	t.Run("as it is asked for now, and something else was sent", func(t *testing.T) {
-		d := newDesk(t)
-		before := w
-		before.request.Amount.Minor++
-		d.bring(before, outRejected)
-		d.s.take(body)
-		wantKind(t, errorOf(d.send(w)), Conflict, "")
-		d.wantState("4711", StateConflict)
-		d.s.wantCreates(0)
-	})
+	rejected := func(minor int64) func(d *desk, w withdrawal) {
+		return func(d *desk, w withdrawal) { w.request.Amount.Minor = minor; d.bring(w, outRejected) }
+	}
+	for name, tt := range map[string]struct {
+		bring func(d *desk, w withdrawal)
+		list  func(s *service) // changes what it shows
+		minor int64            // that is asked for
+		kind  Kind             // of the error; empty: it is there already
+		rule  string
+		says  string
+		state State
+	}{
+		"with the same content": {minor: 5000, says: "order 4711 was on the service's list already, as w1", state: StateAccepted},
+		"with another amount":   {minor: 4999, kind: Conflict, says: "5000", state: StateConflict},
+		"in another unit": {minor: 5000, list: func(s *service) { s.rows[0]["amount"] = row{"Fiat": row{"USD": 333}} },
+			says: "the service shows the amount as 3.33 USD", state: StateAccepted},
+		"listed twice": {minor: 5000, list: func(s *service) { s.take(body("4711")) }, kind: Conflict, says: "w1, w2",
+			state: StateConflict},
+		"though it was rejected here": {bring: rejected(5000), minor: 5000, state: StateAccepted},
+		"as it was sent, and something else is asked for now": {bring: rejected(5000), minor: 5001, kind: Refused,
+			rule: RuleOrderID, state: StateAccepted},
+		"as it is asked for now, and something else was sent": {bring: rejected(5001), minor: 5000, kind: Conflict,
+			state: StateConflict},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, w := newDesk(t), asked("4711")
+			if tt.bring != nil {
+				tt.bring(d, w)
+			}
+			d.s.take(body("4711"))
+			if tt.list != nil {
+				tt.list(d.s)
+			}
+			w.request.Amount.Minor = tt.minor
+			for again := range 2 {
+				sent, err := d.send(w)
+				if tt.kind != "" {
+					wantKind(t, err, tt.kind, tt.rule, tt.says)
+				} else if err != nil || !sent.Already || sent.Order.ID != "w1" || again == 0 && !strings.Contains(sent.Note, tt.says) {
+					t.Fatalf("got %+v, %v", sent, err)
+				}
+				d.wantState("4711", tt.state)
+				if tt.bring != nil {
+					break
+				}
+			}
+			d.s.wantCreates(0)
+		})
+	}
+}
+
+// TestListCannotBeRead checks that nothing is sent or recorded if the list is needed and cannot be read.
+func TestListCannotBeRead(t *testing.T) {
 	for name, tt := range map[string]struct {
 		status  int
 		answer  string
@@ -874,7 +847,7 @@ func TestListedOrderIsNotSentAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
 			d.s.listFail = func() (int, string) { return tt.status, tt.answer }
-			if _, err := d.send(w); tt.status == 400 {
+			if _, err := d.send(asked("4711")); tt.status == 400 {
 				wantKind(t, err, Refused, RuleList)
 			} else {
 				wantCall(t, err, tt.outcome, tt.status)
