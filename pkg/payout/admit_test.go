@@ -62,8 +62,7 @@ func TestVerifyKey(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(t)
-			d.history()
+			d := usedDesk(t)
 			_, before, _ := d.s.counts()
 			d.key = "key2"
 			tt.set(d)
@@ -122,13 +121,13 @@ func TestVerifyKey(t *testing.T) {
 				if _, err := d.ReconcileRun(t.Context(), "cafe"); err == nil {
 					t.Error("a run was reconciled")
 				}
-				if err := d.Check(t.Context(), Decision{OrderIDs: []string{"10"}, Reason: "x"}); err == nil {
+				if err := d.Check(t.Context(), notSent("10")); err == nil {
 					t.Error("it was resolved")
 				}
 				if _, err := d.Compare(t.Context(), api.WithdrawalFilter{}, Filter{}); err == nil {
 					t.Error("it was checked")
 				}
-				if _, _, lists := d.s.counts(); lists != 4 { // two scans of the first lookup, each with two numbers of the first page
+				if _, _, lists := d.s.counts(); lists != 4 { // two scans of the first lookup, each of two empty pages
 					t.Errorf("the list was asked %d times", lists)
 				}
 			}
@@ -211,8 +210,7 @@ func TestKeyOfAnotherAccount(t *testing.T) {
 
 // TestVerifyKeyOfAMerchantNamedInIt checks that two merchants whose keys contain their ids are told apart.
 func TestVerifyKeyOfAMerchantNamedInIt(t *testing.T) {
-	d := newDesk(t)
-	d.history()
+	d := usedDesk(t)
 	use := func(merchant string) api.Withdrawal {
 		client, err := api.New(d.s.URL, api.WithAPIKey("live_"+merchant+"_Zq7wT4"), api.WithRetries(0))
 		ok(t, err)

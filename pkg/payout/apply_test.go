@@ -143,7 +143,6 @@ func tooMany() (int, string, bool)   { return 429, envelope, false }
 
 func TestApplySendsEachRowOnce(t *testing.T) {
 	eachJournal(t, func(t *testing.T, d *desk) {
-		d.options.FirstPage = api.PageBaseOne
 		rows := dueTo(250)
 		p := d.plan(nil, rows...)
 		var seen []int
@@ -491,8 +490,7 @@ func TestApplyReadsBack(t *testing.T) {
 }
 
 func TestApplyDuplicates(t *testing.T) {
-	d := newDesk(t)
-	d.history()
+	d := usedDesk(t)
 	d.bring(withdrawal{request: due("101").CreateWithdrawal}, outUnknown)
 	same := func(orderID string) PlanRow {
 		r := due("101")
@@ -768,8 +766,7 @@ func TestPreviewIsNotForgotten(t *testing.T) {
 		"new":             func(*desk) {},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(t)
-			d.history()
+			d := usedDesk(t)
 			arrange(d)
 			d.s.set(func() { d.s.take(body("101")) })
 			x, err := d.Applier(t.Context(), d.plan(nil, dueTo(2)...), ApplyOptions{RetryRejected: true})
@@ -993,9 +990,7 @@ func TestNextRow(t *testing.T) {
 // TestDoubtIsLookedForBackToItsAttempt checks that an order in doubt is looked for back to its attempt, even
 // if another row of the run is unknown.
 func TestDoubtIsLookedForBackToItsAttempt(t *testing.T) {
-	d := newDesk(t)
-	d.options.FirstPage = api.PageBaseOne
-	d.history()
+	d := usedDesk(t)
 	d.bring(withdrawal{request: due("101").CreateWithdrawal}, outUnknown)
 	d.hasDecided(journal.Decision{OrderID: "101", NotSent: true, Reason: "the provider said so"})
 	d.clock.move(time.Hour)

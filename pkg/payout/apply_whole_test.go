@@ -137,8 +137,7 @@ func TestProcessThatGoesOn(t *testing.T) {
 // outcome of an order, keeps another process from paying what replaces the order in a newer plan of the
 // batch.
 func TestUnrecordedOutcomeKeepsOthersOut(t *testing.T) {
-	d := newDesk(t)
-	d.history()
+	d := usedDesk(t)
 	may := func(since string) func(*Plan) { return func(p *Plan) { p.Batch, p.Since = "may", since } }
 	old := d.plan(may(""), dueTo(2)...)
 	newer := d.plan(may(old.Name()), due("9"))

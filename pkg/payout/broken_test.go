@@ -14,8 +14,7 @@ import (
 // TestFailedLookUpForgetsNothing checks that what Preview found still counts if LookUp fails while it
 // records, and is called again.
 func TestFailedLookUpForgetsNothing(t *testing.T) {
-	d := newDesk(t)
-	d.history()
+	d := usedDesk(t)
 	d.s.set(func() { d.s.take(body("101")) })
 	x, err := d.Applier(t.Context(), d.plan(nil, dueTo(2)...), ApplyOptions{})
 	ok(t, err)
@@ -62,8 +61,7 @@ func TestRowsThatCannotBeRead(t *testing.T) {
 // TestPreviewOfADifference checks that Preview counts an order that the list shows with other content as a
 // conflict.
 func TestPreviewOfADifference(t *testing.T) {
-	d := newDesk(t)
-	d.history()
+	d := usedDesk(t)
 	d.s.set(func() {
 		other := body("101")
 		other["address"] = "bc1qelsewhere"

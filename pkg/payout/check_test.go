@@ -53,8 +53,7 @@ func TestCompareTellsWhatDiffers(t *testing.T) {
 // TestAcceptedSurplusEnds checks that a total that was accepted as too large hides nothing once it is right
 // again.
 func TestAcceptedSurplusEnds(t *testing.T) {
-	d := newDesk(t)
-	d.history()
+	d := usedDesk(t)
 	d.bring(asked("10"), outNotLeft)
 	more := 1
 	d.s.onList = func(page, size int) ([]row, int, int) {

@@ -265,6 +265,23 @@ type desk struct {
 	checked map[string]Checked
 }
 
+// usedDesk returns a desk with an order, 1, that was accepted and that the service has too.
+func usedDesk(t testing.TB) *desk {
+	d := newDesk(t)
+	d.history()
+	return d
+}
+
+// deskInDoubt returns a used desk with an order that is unknown.
+func deskInDoubt(t testing.TB, orderID string) *desk {
+	d := usedDesk(t)
+	d.bring(asked(orderID), outUnknown)
+	return d
+}
+
+// notSent returns the decision that orders were not sent.
+func notSent(orderIDs ...string) Decision { return Decision{OrderIDs: orderIDs, Reason: "x"} }
+
 // newDesk copies an empty journal, because making one takes longer than most tests.
 func newDesk(t testing.TB) *desk {
 	place := filepath.Join(t.TempDir(), "journal.db")
@@ -300,7 +317,7 @@ func deskAt(t testing.TB, place string) *desk {
 	s.now = d.clock.Now
 	d.Sender = &Sender{
 		Ledger: &Ledger{d.open()}, client: newClient(t, s.URL), key: "key1", now: d.clock.Now,
-		skew: new(atomic.Pointer[time.Duration]), options: Options{SettleAfter: 15 * time.Minute},
+		skew: new(atomic.Pointer[time.Duration]), options: Options{SettleAfter: 15 * time.Minute, FirstPage: api.PageBaseOne},
 		pause: func(ctx context.Context, wait time.Duration) error {
 			d.pauses++
 			if wait <= 0 || wait > time.Second {

@@ -48,7 +48,6 @@ func (d *desk) hideFromList(ids ...string) {
 // TestLiveReadsAWholeRunInOneScan checks that one scan of the list returns the statuses of a whole run.
 func TestLiveReadsAWholeRunInOneScan(t *testing.T) {
 	d := newDesk(t)
-	d.options.FirstPage = api.PageBaseOne
 	for n := range 150 {
 		d.bring(asked(fmt.Sprint(1000+n)), outAccepted(d.s.take(body(fmt.Sprint(1000+n)))))
 	}
@@ -73,9 +72,7 @@ func TestLiveReadsAWholeRunInOneScan(t *testing.T) {
 // TestLiveGoesBackAsFarAsTheRun checks that the list is read from its beginning if an order is older than
 // Since.
 func TestLiveGoesBackAsFarAsTheRun(t *testing.T) {
-	d := newDesk(t)
-	d.options.FirstPage = api.PageBaseOne
-	d.history()
+	d := usedDesk(t)
 	d.begins("cafe0001", "1")
 	d.clock.move(2 * time.Hour)
 	d.mustSend("2")
@@ -111,7 +108,6 @@ func TestLiveOfNothing(t *testing.T) {
 // not an error.
 func TestGlance(t *testing.T) {
 	d := newDesk(t)
-	d.options.FirstPage = api.PageBaseOne
 	d.s.fill(350)
 	d.status("w5", "Done")
 	for _, tt := range []struct {
@@ -145,7 +141,6 @@ func TestGlance(t *testing.T) {
 // compared with the list.
 func TestReconcileRun(t *testing.T) {
 	eachJournal(t, func(t *testing.T, d *desk) {
-		d.options.FirstPage = api.PageBaseOne
 		accepted := func(id string) { d.bring(asked(id), outAccepted(d.s.take(body(id)))) }
 		accepted("10") // as on the list
 		accepted("11") // w2: with another address on the list
@@ -213,9 +208,7 @@ func wantResults(t *testing.T, s Settled, want ...string) {
 // TestOrderAcceptedDuringTheScanMayBeMissing checks that an order that is accepted during the last scan need
 // not be on the list.
 func TestOrderAcceptedDuringTheScanMayBeMissing(t *testing.T) {
-	d := newDesk(t)
-	d.options.FirstPage = api.PageBaseOne
-	d.history()
+	d := usedDesk(t)
 	d.begins("cafe0001", "10")
 	pages := 0
 	d.s.set(func() {
@@ -237,7 +230,6 @@ func TestOrderAcceptedDuringTheScanMayBeMissing(t *testing.T) {
 // however that ended, whatever the clock of this machine says.
 func TestOrderSentDuringTheScanIsLeftOut(t *testing.T) {
 	eachJournal(t, func(t *testing.T, d *desk) {
-		d.options.FirstPage = api.PageBaseOne
 		d.history()
 		d.begins("cafe0001", "10", "11")
 		d.bring(asked("11"), outUnknown)
@@ -260,8 +252,7 @@ func TestOrderSentDuringTheScanIsLeftOut(t *testing.T) {
 }
 
 func TestReconcileRunOfNothing(t *testing.T) {
-	d := newDesk(t)
-	d.history()
+	d := usedDesk(t)
 	d.begins("cafe0001")
 	d.begins("cafe0002", "1")
 	_, _, before := d.s.counts()
@@ -283,9 +274,7 @@ func TestReconcileRunOfNothing(t *testing.T) {
 // TestReconcileRunThatFails checks that a list that cannot be read changes nothing, and that the error says
 // which orders stay unknown.
 func TestReconcileRunThatFails(t *testing.T) {
-	d := newDesk(t)
-	d.options.FirstPage = api.PageBaseOne
-	d.history()
+	d := usedDesk(t)
 	d.begins("cafe0001", "1", "10")
 	d.begins("cafe0002", "1")
 	d.bring(asked("10"), outUnknown)

@@ -18,7 +18,6 @@ import (
 // listed is unknown then, and that orders which are not listed do not change.
 func TestReconcileAll(t *testing.T) {
 	eachJournal(t, func(t *testing.T, d *desk) {
-		d.options.FirstPage = api.PageBaseOne
 		d.history()
 		for _, id := range []string{"10", "11", "12", "13"} {
 			d.bring(asked(id), outUnknown)
@@ -66,8 +65,7 @@ func TestReconcileAll(t *testing.T) {
 }
 
 func TestReconcileNothing(t *testing.T) {
-	d := newDesk(t)
-	d.history()
+	d := usedDesk(t)
 	_, _, before := d.s.counts()
 	if results, err := d.Reconcile(t.Context()); err != nil || len(results) != 0 {
 		t.Errorf("got %+v, %v", results, err)
@@ -124,8 +122,7 @@ func TestReconcileOne(t *testing.T) {
 		}, StateConflict},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(t)
-			d.history()
+			d := usedDesk(t)
 			d.clock.move(-time.Hour) // so that order 1 is the newest
 			tt.bring(d)
 			results, err := d.Reconcile(t.Context(), "10")
@@ -148,9 +145,7 @@ func TestReconcileOne(t *testing.T) {
 // an order stays unknown.
 func TestReconcileCannotRead(t *testing.T) {
 	for name, status := range map[string]int{"500": 500, "the key": 401, "rate": 429, "rejected": 400, "no answer": 0} {
-		d := newDesk(t)
-		d.history()
-		d.bring(asked("10"), outUnknown)
+		d := deskInDoubt(t, "10")
 		d.bring(asked("11"), outRejected)
 		d.s.take(body("10"))
 		d.s.listFail = func() (int, string) { return status, envelope }
@@ -170,9 +165,7 @@ func TestReconcileCannotRead(t *testing.T) {
 		}
 		wantCall(t, err, outcome, status)
 	}
-	d := newDesk(t)
-	d.history()
-	d.bring(asked("10"), outUnknown)
+	d := deskInDoubt(t, "10")
 	ctx, cancel := context.WithCancel(t.Context())
 	d.s.onPage = cancel
 	wantKind(t, errorOf(d.Reconcile(ctx)), Unknown, "")
@@ -186,10 +179,7 @@ func TestReconcileGoesBack(t *testing.T) {
 		since time.Duration // between Since and the order
 		from  string
 	}{{-time.Minute, "since"}, {time.Minute, ""}} {
-		d := newDesk(t)
-		d.options.FirstPage = api.PageBaseOne
-		d.history()
-		d.bring(asked("10"), outUnknown)
+		d := deskInDoubt(t, "10")
 		d.options.Since, d.options.SinceTime = "since", d.clock.Now().Add(tt.since)
 		d.s.from = nil
 		d.mustReconcile()
@@ -206,9 +196,7 @@ func TestReconcileGoesBack(t *testing.T) {
 func TestResolveNotSent(t *testing.T) {
 	not := Decision{OrderIDs: []string{"10"}, Reason: "support said so"}
 	t.Run("the order is sent again", func(t *testing.T) {
-		d := newDesk(t)
-		d.history()
-		d.bring(asked("10"), outUnknown)
+		d := deskInDoubt(t, "10")
 		d.clock.move(15 * time.Minute)
 		ok(t, d.Check(t.Context(), not))
 		d.wantState("10", StateUnknown)
@@ -221,42 +209,37 @@ func TestResolveNotSent(t *testing.T) {
 		d.s.wantCreates(2)
 	})
 	t.Run("too early", func(t *testing.T) {
-		d := newDesk(t)
-		d.history()
+		d := usedDesk(t)
 		d.clock.move(-time.Hour)
 		d.bring(asked("10"), outUnknown)
 		d.clock.move(time.Hour)
 		d.dies(asked("11"))
 		d.clock.move(15*time.Minute - time.Second)
-		err := d.Check(t.Context(), Decision{OrderIDs: []string{"10", "11"}, Reason: "x"})
+		err := d.Check(t.Context(), notSent("10", "11"))
 		wantKind(t, err, Refused, RuleDecision, "11", "settle_after")
 		d.clock.move(time.Second)
-		if err := d.Check(t.Context(), Decision{OrderIDs: []string{"10", "11"}, Reason: "x"}); err != nil {
+		if err := d.Check(t.Context(), notSent("10", "11")); err != nil {
 			t.Error(err)
 		}
 		d.clock.move(-3 * time.Hour) // a clock that was set back
 		wantKind(t, d.Check(t.Context(), not), Refused, RuleDecision)
 	})
 	t.Run("too early, and landed", func(t *testing.T) {
-		d := newDesk(t)
-		d.history()
-		d.bring(asked("11"), outUnknown)
+		d := deskInDoubt(t, "11")
 		d.s.take(body("11"))
-		err := d.Check(t.Context(), Decision{OrderIDs: []string{"11"}, Reason: "x"})
+		err := d.Check(t.Context(), notSent("11"))
 		wantKind(t, err, Refused, RuleDecision, "lists order 11")
 		d.wantState("11", StateAccepted)
 	})
 	for name, change := range map[string]func(r row){"listed": func(row) {},
 		"listed otherwise": func(r row) { r["address"] = "x" }} {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(t)
-			d.history()
-			d.bring(asked("9"), outUnknown)
+			d := deskInDoubt(t, "9")
 			d.bring(asked("10"), outUnknown)
 			d.clock.move(time.Hour)
 			d.s.take(body("10"))
 			change(d.s.rows[0])
-			err := d.Check(t.Context(), Decision{OrderIDs: []string{"9", "10"}, Reason: "x"})
+			err := d.Check(t.Context(), notSent("9", "10"))
 			wantKind(t, err, Refused, RuleDecision, "w2")
 			d.wantState("9", StateUnknown)
 			if o, _ := d.ledger.Order(t.Context(), "10"); o.State != StateAccepted && o.State != StateConflict {
@@ -265,13 +248,10 @@ func TestResolveNotSent(t *testing.T) {
 		})
 	}
 	t.Run("the list hides it once", func(t *testing.T) {
-		d := newDesk(t)
-		d.history()
-		d.bring(asked("10"), outUnknown)
+		d := deskInDoubt(t, "10")
 		d.clock.move(time.Hour)
 		without := slices.Clone(d.s.rows)
 		d.s.take(body("10"))
-		d.options.FirstPage = api.PageBaseOne
 		n := 0
 		d.s.onList = func(int, int) ([]row, int, int) {
 			if n++; n == 1 {
@@ -283,9 +263,7 @@ func TestResolveNotSent(t *testing.T) {
 		d.wantState("10", StateAccepted)
 	})
 	t.Run("the list cannot be read", func(t *testing.T) {
-		d := newDesk(t)
-		d.history()
-		d.bring(asked("10"), outUnknown)
+		d := deskInDoubt(t, "10")
 		d.clock.move(time.Hour)
 		d.s.listFail = func() (int, string) { return 500, "" }
 		wantCall(t, d.Check(t.Context(), not), api.Failed, 500)
@@ -314,8 +292,7 @@ func TestOnlyUnsettledOrdersCanBeDecided(t *testing.T) {
 		"never left": {func(d *desk) { d.bring(asked("10"), outNotLeft) }, Refused, RuleDecision},
 		"being sent": {func(d *desk) { d.sends(asked("10")) }, Busy, ""},
 	} {
-		d := newDesk(t)
-		d.history()
+		d := usedDesk(t)
 		tt.bring(d)
 		d.clock.move(time.Hour)
 		for _, decision := range []Decision{{OrderIDs: []string{"10"}, Reason: "x"},
@@ -324,7 +301,7 @@ func TestOnlyUnsettledOrdersCanBeDecided(t *testing.T) {
 		}
 	}
 	d := newDesk(t)
-	if err := d.Check(t.Context(), Decision{OrderIDs: []string{"10"}, Reason: "x"}); !errors.Is(err, journal.NotFound) {
+	if err := d.Check(t.Context(), notSent("10")); !errors.Is(err, journal.NotFound) {
 		t.Errorf("got %v", err)
 	}
 	// An accepted order cannot be decided not sent, even if it is in conflict now.
@@ -333,7 +310,7 @@ func TestOnlyUnsettledOrdersCanBeDecided(t *testing.T) {
 	d.s.set(func() { d.s.rows[0]["address"] = "x" })
 	d.mustReconcile("10")
 	d.wantState("10", StateConflict)
-	err := d.Check(t.Context(), Decision{OrderIDs: []string{"10"}, Reason: "x"})
+	err := d.Check(t.Context(), notSent("10"))
 	wantKind(t, err, Refused, RuleDecision, id)
 }
 
@@ -359,9 +336,7 @@ func TestResolvePaidAs(t *testing.T) {
 		"another's":        {func(r row) {}, "w1", RuleDecision, 0, Refused},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(t)
-			d.history()
-			d.bring(asked("10"), outUnknown)
+			d := deskInDoubt(t, "10")
 			d.s.take(body("10"))
 			tt.change(d.s.rows[0])
 			decision := Decision{OrderIDs: []string{"10"}, PaidAs: tt.paidAs}
@@ -387,9 +362,7 @@ func TestResolvePaidAs(t *testing.T) {
 		})
 	}
 	answer := func(id string) (*desk, error) {
-		d := newDesk(t)
-		d.history()
-		d.bring(asked("10"), outUnknown)
+		d := deskInDoubt(t, "10")
 		d.s.take(body("10"))
 		d.s.onGet = func(string) (int, string) { d.s.rows[0]["id"] = id; return 200, asText(d.s.rows[0]) }
 		return d, d.Check(t.Context(), Decision{OrderIDs: []string{"10"}, PaidAs: "w2"})
@@ -402,8 +375,7 @@ func TestResolvePaidAs(t *testing.T) {
 // TestResolvePaidAsHeld checks that a withdrawal cannot be decided for one order if the journal has it for
 // another, even if its record has no order id.
 func TestResolvePaidAsHeld(t *testing.T) {
-	d := newDesk(t)
-	d.history()
+	d := usedDesk(t)
 	w := asked("10")
 	w.request.Address = "bc1q1"
 	d.bring(w, outUnknown)
@@ -416,9 +388,7 @@ func TestResolvePaidAsHeld(t *testing.T) {
 
 // TestLaterDecision checks that a later decision replaces an earlier one, and that both stay in the history.
 func TestLaterDecision(t *testing.T) {
-	d := newDesk(t)
-	d.history()
-	d.bring(asked("10"), outUnknown)
+	d := deskInDoubt(t, "10")
 	d.clock.move(time.Hour)
 	decide := func(decision Decision) {
 		t.Helper()
@@ -450,13 +420,12 @@ func TestLaterDecision(t *testing.T) {
 
 // TestResolveSeveral checks that decisions that were recorded before a changed order was reached are kept.
 func TestResolveSeveral(t *testing.T) {
-	d := newDesk(t)
-	d.history()
+	d := usedDesk(t)
 	for _, id := range []string{"10", "11", "12"} {
 		d.bring(asked(id), outUnknown)
 	}
 	d.clock.move(time.Hour)
-	decision := Decision{OrderIDs: []string{"10", "11", "12"}, Reason: "x"}
+	decision := notSent("10", "11", "12")
 	ok(t, d.Check(t.Context(), decision))
 	d.settles(journal.Evidence{OrderID: "11", Withdrawal: "w9", Content: contentOf(asked("11").request)})
 	orders, err := d.Resolve(t.Context(), decision)
@@ -473,9 +442,7 @@ func TestResolveSeveral(t *testing.T) {
 // it while a person is asked, and that it can still be decided paid.
 func TestResolveShownMeanwhile(t *testing.T) {
 	for paidAs, want := range map[string]string{"w2": "", "": RuleDecision} {
-		d := newDesk(t)
-		d.history()
-		d.bring(asked("10"), outUnknown)
+		d := deskInDoubt(t, "10")
 		if paidAs != "" {
 			d.s.set(func() { d.s.take(body("10")) })
 		}
@@ -499,9 +466,7 @@ func TestResolveShownMeanwhile(t *testing.T) {
 // TestResolveAboutAnEarlierAttempt checks that a decision is refused if another person has decided and sent
 // the order again meanwhile.
 func TestResolveAboutAnEarlierAttempt(t *testing.T) {
-	d := newDesk(t)
-	d.history()
-	d.bring(asked("10"), outUnknown)
+	d := deskInDoubt(t, "10")
 	d.clock.move(time.Hour)
 	hers := Decision{OrderIDs: []string{"10"}, Reason: "ann has asked"}
 	ok(t, d.Check(t.Context(), hers))
@@ -614,9 +579,7 @@ func TestRoundedUp(t *testing.T) {
 // TestConflictThatAgreesNow checks that an order stays in conflict until a person settles it, and that the
 // reason says if the list agrees with the order by now.
 func TestConflictThatAgreesNow(t *testing.T) {
-	d := newDesk(t)
-	d.history()
-	d.bring(asked("10"), outUnknown)
+	d := deskInDoubt(t, "10")
 	d.bring(asked("11"), outUnknown)
 	paid := d.s.take(body("10"))
 	d.s.take(body("11"))
@@ -660,9 +623,7 @@ func TestResolveNotSentWhereClocksDiffer(t *testing.T) {
 		"a little behind": {-time.Minute, RuleDecision},
 		"right":           {0, RuleDecision},
 	} {
-		d := newDesk(t)
-		d.history()
-		d.bring(asked("10"), outUnknown)
+		d := deskInDoubt(t, "10")
 		d.s.set(func() { d.s.now = func() time.Time { return d.clock.Now().Add(-tt.ahead) } })
 		d.clock.move(tt.ahead)
 		d.clock.move(-min(tt.ahead, 0)) // only a clock that is ahead makes the order look old
@@ -680,9 +641,7 @@ func TestResolveNotSentWhereClocksDiffer(t *testing.T) {
 // the clocks are then not compared.
 func TestResolveNotSentWithoutADate(t *testing.T) {
 	for _, undated := range []bool{true, false} {
-		d := newDesk(t)
-		d.history()
-		d.bring(asked("10"), outUnknown)
+		d := deskInDoubt(t, "10")
 		d.clock.move(time.Hour)
 		if undated {
 			d.s.set(func() { d.s.now = func() time.Time { return time.Time{} } })
@@ -697,9 +656,7 @@ func TestResolveNotSentWithoutADate(t *testing.T) {
 // TestResolveNotSentWhereOneAnswerHasAnotherTime checks that one answer with a different time is enough to
 // refuse a decision, because it is not known which one is right.
 func TestResolveNotSentWhereOneAnswerHasAnotherTime(t *testing.T) {
-	d := newDesk(t)
-	d.history()
-	d.bring(asked("10"), outUnknown)
+	d := deskInDoubt(t, "10")
 	d.clock.move(time.Hour)
 	n, other := 0, 1
 	d.s.set(func() {
@@ -723,9 +680,8 @@ func TestResolveNotSentWhereOneAnswerHasAnotherTime(t *testing.T) {
 // TestSettleAfterTheLastAttempt checks that the time is counted from the last attempt, and not from the first
 // record of the order.
 func TestSettleAfterTheLastAttempt(t *testing.T) {
-	d := newDesk(t)
-	d.history()
-	not := Decision{OrderIDs: []string{"10"}, Reason: "x"}
+	d := usedDesk(t)
+	not := notSent("10")
 	d.bring(asked("10"), outNotLeft)
 	d.clock.move(time.Hour)
 	d.bring(asked("10"), outUnknown)
@@ -740,9 +696,8 @@ func TestSettleAfterTheLastAttempt(t *testing.T) {
 // TestSettleAfterBeforeTheList checks that the time is over when the list begins to be read: a request that
 // arrives after that is not on it.
 func TestSettleAfterBeforeTheList(t *testing.T) {
-	d := newDesk(t)
-	d.history()
-	not := Decision{OrderIDs: []string{"10"}, Reason: "x"}
+	d := usedDesk(t)
+	not := notSent("10")
 	d.bring(asked("10"), outUnknown)
 	moved := false
 	d.s.onList = func(page, size int) ([]row, int, int) {
@@ -766,9 +721,9 @@ func TestSettleAfterByTheServersClock(t *testing.T) {
 	d.history()
 	d.bring(asked("10"), outUnknown)
 	d.clock.move(time.Hour)
-	wantKind(t, d.Check(t.Context(), Decision{OrderIDs: []string{"10"}, Reason: "x"}), Refused, RuleDecision)
+	wantKind(t, d.Check(t.Context(), notSent("10")), Refused, RuleDecision)
 	d.options.SettleAfter = 0
-	if err := d.Check(t.Context(), Decision{OrderIDs: []string{"10"}, Reason: "x"}); err != nil {
+	if err := d.Check(t.Context(), notSent("10")); err != nil {
 		t.Error(err)
 	}
 }
@@ -792,9 +747,7 @@ func TestUnrecordedOrdersAreMissing(t *testing.T) {
 // TestShownIsNeverNotSent checks that an order that the service has ever shown cannot be decided not sent,
 // even if the list does not have it any more.
 func TestShownIsNeverNotSent(t *testing.T) {
-	d := newDesk(t)
-	d.history()
-	d.bring(asked("10"), outUnknown)
+	d := deskInDoubt(t, "10")
 	d.s.set(func() { d.s.take(body("10")); d.s.rows[0]["address"] = "elsewhere" })
 	d.mustReconcile("10")
 	d.wantState("10", StateConflict)
@@ -811,7 +764,6 @@ func TestShownIsNeverNotSent(t *testing.T) {
 func TestShownInAReadingThatSettlesNothing(t *testing.T) {
 	for name, read := range map[string]func(d *desk) error{
 		"one that fails the second time": func(d *desk) error {
-			d.options.FirstPage = api.PageBaseOne
 			lists := 0
 			d.s.listFail = func() (int, string) {
 				if lists++; lists > 1 {
@@ -839,8 +791,7 @@ func TestShownInAReadingThatSettlesNothing(t *testing.T) {
 			StateUnknown: outUnknown, StateRejected: outRejected, StatePlanned: outNotLeft,
 		} {
 			t.Run(name+", "+string(was), func(t *testing.T) {
-				d := newDesk(t)
-				d.history()
+				d := usedDesk(t)
 				d.bring(asked("10"), before)
 				d.bring(asked("11"), before)
 				d.s.set(func() { d.s.take(body("10")) })
@@ -867,8 +818,7 @@ func TestShownInAReadingThatSettlesNothing(t *testing.T) {
 // TestShownWhileItIsSentAgain checks that ReconcileRun keeps what the list shows of an order that another
 // process sends again during the scan.
 func TestShownWhileItIsSentAgain(t *testing.T) {
-	d := newDesk(t)
-	d.history()
+	d := usedDesk(t)
 	p := d.plan(nil, due("101"))
 	d.s.set(func() { // the service says no, and takes it
 		d.s.onCreate = func(map[string]any) (int, string, bool) { return 422, envelope, true }
@@ -895,9 +845,7 @@ func TestShownWhileItIsSentAgain(t *testing.T) {
 // TestPaidAsAlthoughDifferent checks that a person can settle every conflict by accepting a withdrawal that
 // differs, and that both contents are recorded.
 func TestPaidAsAlthoughDifferent(t *testing.T) {
-	d := newDesk(t)
-	d.history()
-	d.bring(asked("10"), outUnknown)
+	d := deskInDoubt(t, "10")
 	d.s.set(func() { d.s.take(body("10")); d.s.rows[0]["address"] = "elsewhere" })
 	d.mustReconcile("10")
 	decision := Decision{OrderIDs: []string{"10"}, PaidAs: "w2", Reason: "the payee agreed"}

@@ -58,7 +58,6 @@ func TestPageBases(t *testing.T) {
 func TestIncompleteListFails(t *testing.T) {
 	for hidden, wantPauses := range map[int]int{0: 0, 1: 1, 3: 3, 4: 4, 5: 4} {
 		d := newDesk(t)
-		d.options.FirstPage = api.PageBaseOne
 		d.s.fill(5)
 		readings := 0
 		d.s.onList = func(page, size int) ([]row, int, int) {
@@ -102,7 +101,6 @@ func TestLargestTotal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
 			d.s.fill(150)
-			d.options.FirstPage = api.PageBaseOne
 			shown := 149
 			d.s.onList = func(page, size int) ([]row, int, int) {
 				if page == 1 {
@@ -132,7 +130,6 @@ func TestNewestIsHidden(t *testing.T) {
 		}
 	}
 	d := newDesk(t)
-	d.options.FirstPage = api.PageBaseOne
 	d.s.fill(3)
 	d.mustSend("1")
 	d.clock.move(time.Hour)
@@ -149,7 +146,6 @@ func TestNewestIsHidden(t *testing.T) {
 		sends bool
 	}{{-time.Minute, false}, {0, true}, {time.Minute, true}} {
 		d := newDesk(t)
-		d.options.FirstPage = api.PageBaseOne
 		d.s.fill(1)
 		newest := d.mustSend("1").Order.ID
 		hide(d, newest)
@@ -274,7 +270,6 @@ func TestEndlessListFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
 			d.s.fill(2)
-			d.options.FirstPage = api.PageBaseOne
 			d.s.onList = func(page, size int) ([]row, int, int) {
 				rows := d.s.rows
 				if fresh {
@@ -320,9 +315,7 @@ func TestTwoReadingsAgree(t *testing.T) {
 		"hardly counts":         {"---n-", 5, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(t)
-			d.history()
-			d.bring(asked("4711"), outUnknown)
+			d := deskInDoubt(t, "4711")
 			d.s.fill(2)
 			all := slices.Clone(d.s.rows)
 			d.s.take(body("4711"))
@@ -332,7 +325,6 @@ func TestTwoReadingsAgree(t *testing.T) {
 				other[k] = v
 			}
 			other["amount"] = row{"Crypto": row{"Btc": 4999}}
-			d.options.FirstPage = api.PageBaseOne
 			n := 0
 			d.s.onList = func(page, _ int) ([]row, int, int) {
 				if page > 1 {
@@ -603,7 +595,6 @@ func TestTotalIsTooSmall(t *testing.T) {
 // reports.
 func TestMissingPage(t *testing.T) {
 	d := newDesk(t)
-	d.options.FirstPage = api.PageBaseOne
 	d.s.fill(30)
 	refuse := 0
 	d.s.onList = func(page, size int) ([]row, int, int) {
@@ -644,8 +635,7 @@ func TestListDropsOrderIDs(t *testing.T) {
 			}
 		})
 	}
-	d := newDesk(t)
-	d.history()
+	d := usedDesk(t)
 	d.bring(asked("10"), outNotLeft)
 	drop(d, "")
 	wantKind(t, errorOf(d.send(asked("10"))), Refused, RuleList, "--lookup never")
@@ -654,7 +644,7 @@ func TestListDropsOrderIDs(t *testing.T) {
 	d.bring(asked("11"), outUnknown)
 	_, err := d.Reconcile(t.Context(), "11") // unknown takes precedence, and the message says why
 	wantKind(t, err, Unknown, "", "with its order id 1", "till journal check --accept REASON")
-	wantKind(t, d.Check(t.Context(), Decision{OrderIDs: []string{"11"}, Reason: "x"}), Refused, RuleList)
+	wantKind(t, d.Check(t.Context(), notSent("11")), Refused, RuleList)
 	d.wantState("11", StateUnknown)
 
 	// A person may have said which withdrawal an order is, because the service does not say it.

@@ -101,8 +101,7 @@ func TestRepeatedOrderIDIsNotPaidTwice(t *testing.T) {
 	} {
 		for what, want := range map[string]want{"same": tt.same, "other": tt.other} {
 			t.Run(name+"/"+what, func(t *testing.T) {
-				d := newDesk(t)
-				d.history()
+				d := usedDesk(t)
 				w := asked("4711")
 				tt.bring(d, w)
 				if what == "other" {
@@ -158,8 +157,7 @@ func TestAnswerDecidesTheState(t *testing.T) {
 		"no answer": {0, "", StateUnknown, api.Unknown, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(t)
-			d.history()
+			d := usedDesk(t)
 			d.s.onCreate = func(map[string]any) (int, string, bool) { return tt.status, tt.answer, false }
 			sent, err := d.send(asked("4711"))
 			d.s.wantCreates(2)
@@ -201,8 +199,7 @@ func TestAnswerDecidesTheState(t *testing.T) {
 // TestAnswerWithAnothersID checks that an id in an answer proves nothing about this order if the journal has
 // it for another order.
 func TestAnswerWithAnothersID(t *testing.T) {
-	d := newDesk(t)
-	d.history()
+	d := usedDesk(t)
 	d.s.onCreate = func(map[string]any) (int, string, bool) { return 200, `"w1"`, false }
 	wantKind(t, errorOf(d.send(asked("4711"))), Unknown, "", "w1")
 	d.wantState("4711", StateUnknown)
@@ -267,8 +264,7 @@ func TestSendRefusesDuplicates(t *testing.T) {
 		"being sent, made": {func(d *desk) { d.sends(same("10")) }, made("20"), true, Busy},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(t)
-			d.history()
+			d := usedDesk(t)
 			tt.bring(d)
 			_, err := d.send(tt.w)
 			if !tt.failed {
@@ -313,8 +309,7 @@ func TestOutcomeCannotBeRecorded(t *testing.T) {
 	}{"accepted": {200, `"w77"`, "w77"}, "rejected": {422, envelope, "no_funds"},
 		"no answer": {0, "", "closed without an answer"}} {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(t)
-			d.history()
+			d := usedDesk(t)
 			d.s.onCreate = func(map[string]any) (int, string, bool) {
 				d.ledger.Journal().Close()
 				return tt.status, tt.answer, false
@@ -340,8 +335,7 @@ func TestOutcomeCannotBeRecorded(t *testing.T) {
 // after it was recorded, because the next process would not find the record.
 func TestJournalIsLostBeforeTheCall(t *testing.T) {
 	for _, file := range []string{"", "-wal", "-shm", ".lock"} {
-		d := newDesk(t)
-		d.history()
+		d := usedDesk(t)
 		d.now = func() time.Time { // called right before the call
 			os.Remove(d.place + file)
 			return d.clock.Now()
@@ -474,8 +468,7 @@ func TestElapsed(t *testing.T) {
 // the answer to a call in flight.
 func TestInterruptionPreventsNewCalls(t *testing.T) {
 	t.Run("before Send", func(t *testing.T) {
-		d := newDesk(t)
-		d.history()
+		d := usedDesk(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if _, err := d.Send(ctx, t.Context(), asked("4711")); !errors.Is(err, context.Canceled) ||
@@ -504,8 +497,7 @@ func TestInterruptionPreventsNewCalls(t *testing.T) {
 		}
 	})
 	t.Run("between the record and the call", func(t *testing.T) {
-		d := newDesk(t)
-		d.history()
+		d := usedDesk(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		d.now = func() time.Time { cancel(); return d.clock.Now() } // called right before the call
 		_, err := d.Send(ctx, t.Context(), asked("4711"))
@@ -518,8 +510,7 @@ func TestInterruptionPreventsNewCalls(t *testing.T) {
 		}
 	})
 	t.Run("during the call", func(t *testing.T) {
-		d := newDesk(t)
-		d.history()
+		d := usedDesk(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		d.s.onCreate = func(map[string]any) (int, string, bool) { cancel(); return 200, "", true }
 		_, before, _ := d.s.counts()
@@ -533,8 +524,7 @@ func TestInterruptionPreventsNewCalls(t *testing.T) {
 		d.wantState("4711", StateAccepted)
 	})
 	t.Run("twice during the call", func(t *testing.T) {
-		d := newDesk(t)
-		d.history()
+		d := usedDesk(t)
 		calls, cancel := context.WithCancel(t.Context())
 		d.s.onCreate = func(map[string]any) (int, string, bool) { cancel(); return 0, "", true }
 		wantKind(t, errorOf(d.Send(calls, calls, asked("4711"))), Unknown, "")
@@ -713,8 +703,7 @@ func TestNewOrderIDWithANewJournal(t *testing.T) {
 // not sent while the journal may lack it, unless a person says that it was not sent.
 func TestNewOrderIDAfterALoss(t *testing.T) {
 	for _, lookup := range []Lookup{LookupAuto, LookupAlways, LookupNever} {
-		d := newDesk(t)
-		d.history()
+		d := usedDesk(t)
 		d.restored()
 		d.options.Lookup = lookup
 		made := asked("4711")
@@ -739,8 +728,7 @@ func TestLostRecordsAreLookedUp(t *testing.T) {
 	} {
 		for _, single := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, single=%t", name, single), func(t *testing.T) {
-				d := newDesk(t)
-				d.history()
+				d := usedDesk(t)
 				r := due("101").CreateWithdrawal
 				d.s.set(func() {
 					d.s.take(map[string]any{"currency": row{"Crypto": "Btc"}, "amount": row{"Crypto": row{"Btc": r.Amount.Minor}},
@@ -938,8 +926,7 @@ func TestAnotherCallback(t *testing.T) {
 		outcome journal.Outcome
 		kind    Kind
 	}{"accepted": {outAccepted("w9"), ""}, "unknown": {outUnknown, Unknown}} {
-		d := newDesk(t)
-		d.history()
+		d := usedDesk(t)
 		w := asked("4711")
 		w.request.Callback = "https://shop.test/a"
 		d.bring(w, tt.outcome)
@@ -1077,8 +1064,7 @@ func TestReadBackOnceBehind(t *testing.T) {
 // TestReadBackShowsAnotherMerchant checks that a person learns when the service has taken an order for
 // another merchant, and that a plan stops there.
 func TestReadBackShowsAnotherMerchant(t *testing.T) {
-	d := newDesk(t)
-	d.history()
+	d := usedDesk(t)
 	d.s.onGet = func(id string) (int, string) {
 		for _, r := range d.s.rows {
 			if r["id"] == id {

@@ -38,7 +38,6 @@ func (d *desk) decides(it Decision) {
 // onPage calls do when the n-th page of the list is asked for.
 func (d *desk) onPage(n int, do func()) {
 	pages := 0
-	d.options.FirstPage = api.PageBaseOne // no page is read to find that out
 	d.s.set(func() {
 		d.s.onPage = func() {
 			if pages++; pages == n {
@@ -49,9 +48,7 @@ func (d *desk) onPage(n int, do func()) {
 }
 
 func TestPreviewAndThenNo(t *testing.T) {
-	d := newDesk(t)
-	d.options.FirstPage = api.PageBaseOne
-	d.history()
+	d := usedDesk(t)
 	id := d.rejectsAndTakes("101")
 	p := d.plan(nil, dueTo(2)...)
 	x, err := d.Applier(t.Context(), p, ApplyOptions{RetryRejected: true})
@@ -76,9 +73,7 @@ func TestListConfirmsAPerson(t *testing.T) {
 	} {
 		about := name == "the order" || name == "its run"
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(t)
-			d.history()
-			d.bring(asked("10"), outUnknown)
+			d := deskInDoubt(t, "10")
 			d.bring(asked("11"), outUnknown)
 			d.begins("cafe0001", "10")
 			id := d.takes("10")
@@ -96,9 +91,7 @@ func TestListConfirmsAPerson(t *testing.T) {
 }
 
 func TestDecidedDuringTheScan(t *testing.T) {
-	d := newDesk(t)
-	d.history()
-	d.bring(asked("10"), outUnknown)
+	d := deskInDoubt(t, "10")
 	d.begins("cafe0001", "10")
 	id := d.takes("10")
 	d.decides(Decision{OrderIDs: []string{"10"}, PaidAs: id, Reason: "seen"})
@@ -116,9 +109,7 @@ func TestDecidedDuringTheScan(t *testing.T) {
 }
 
 func TestLookUpIsInterrupted(t *testing.T) {
-	d := newDesk(t)
-	d.options.FirstPage = api.PageBaseOne
-	d.history()
+	d := usedDesk(t)
 	rows := dueTo(2 * chunk)
 	last := rows[len(rows)-1].ExternalOrderID
 	id := d.rejectsAndTakes(last)
@@ -144,8 +135,7 @@ func TestLookUpIsInterrupted(t *testing.T) {
 }
 
 func TestReadingIsInterrupted(t *testing.T) {
-	d := newDesk(t)
-	d.history()
+	d := usedDesk(t)
 	d.rejectsAndTakes("10")
 	d.bring(asked("11"), outUnknown)
 	ctx, stop := context.WithCancel(t.Context())
@@ -159,8 +149,7 @@ func TestReadingIsInterrupted(t *testing.T) {
 // TestUnaskedRow checks that nothing is sent if LookUp's reading has made a row unknown that it did not ask
 // about.
 func TestUnaskedRow(t *testing.T) {
-	d := newDesk(t)
-	d.history()
+	d := usedDesk(t)
 	d.rejectsAndTakes("102")
 	x, tally := d.begun(d.plan(nil, dueTo(2)...), ApplyOptions{})
 	if tally.States[StateUnknown] != 1 || tally.Unknown != "102" {
@@ -172,8 +161,7 @@ func TestUnaskedRow(t *testing.T) {
 
 // TestFoundIsKeptOnce checks that what Preview has found is not kept in memory after LookUp has recorded it.
 func TestFoundIsKeptOnce(t *testing.T) {
-	d := newDesk(t)
-	d.history()
+	d := usedDesk(t)
 	d.takes("101")
 	x, err := d.Applier(t.Context(), d.plan(nil, dueTo(2)...), ApplyOptions{})
 	if err == nil {
@@ -191,8 +179,7 @@ func TestFoundIsKeptOnce(t *testing.T) {
 // TestBecomesUnknownDuringReconcileRun checks that a row which the list shows although it was rejected again
 // during the scan is in the result.
 func TestBecomesUnknownDuringReconcileRun(t *testing.T) {
-	d := newDesk(t)
-	d.history()
+	d := usedDesk(t)
 	d.begins("cafe0001", "10")
 	d.rejectsAndTakes("10")
 	d.onPage(2, func() {
@@ -210,9 +197,7 @@ func TestBecomesUnknownDuringReconcileRun(t *testing.T) {
 
 // TestFirstSentDuringAReading checks that the reading after it counts.
 func TestFirstSentDuringAReading(t *testing.T) {
-	d := newDesk(t)
-	d.history()
-	d.bring(asked("11"), outUnknown)
+	d := deskInDoubt(t, "11")
 	d.onPage(1, func() {
 		d.bring(asked("101"), outRejected)
 		d.s.take(body("101"))
@@ -222,8 +207,7 @@ func TestFirstSentDuringAReading(t *testing.T) {
 }
 
 func TestComparedAsTheScanHasLeftIt(t *testing.T) {
-	d := newDesk(t)
-	d.history()
+	d := usedDesk(t)
 	d.rejectsAndTakes("16")
 	compared, err := d.Compare(t.Context(), api.WithdrawalFilter{}, Filter{})
 	found := compared.Differences
@@ -239,9 +223,7 @@ func TestComparedAsTheScanHasLeftIt(t *testing.T) {
 // TestPaidAsAnotherThanShown checks that a person has to insist on another withdrawal than the service has
 // shown.
 func TestPaidAsAnotherThanShown(t *testing.T) {
-	d := newDesk(t)
-	d.history()
-	d.bring(asked("10"), outUnknown)
+	d := deskInDoubt(t, "10")
 	first := d.takes("10")
 	ok(t, d.ledger.Show(t.Context(), map[string]string{"10": first}))
 	second := d.takes("10")
@@ -259,11 +241,9 @@ func TestPaidAsAnotherThanShown(t *testing.T) {
 // TestNotRecordedThatItWasShown checks that a failure of the journal is reported although the reading failed
 // too.
 func TestNotRecordedThatItWasShown(t *testing.T) {
-	d := newDesk(t)
-	d.history()
+	d := usedDesk(t)
 	d.rejectsAndTakes("10")
 	d.bring(asked("11"), outUnknown)
-	d.options.FirstPage = api.PageBaseOne
 	pages := 0
 	d.s.set(func() {
 		d.s.listFail = func() (int, string) {

@@ -15,7 +15,6 @@ import (
 // waitsFor returns a desk with a run of three orders: 1 and 2 were accepted as w1 and w2, and 3 was rejected.
 func waitsFor(t *testing.T) *desk {
 	d := newDesk(t)
-	d.options.FirstPage = api.PageBaseOne
 	d.mustSend("1")
 	d.mustSend("2")
 	d.bring(asked("3"), outRejected)
