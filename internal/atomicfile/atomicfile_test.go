@@ -12,12 +12,17 @@ import (
 	"time"
 )
 
-func read(t *testing.T, path string) string {
+func must(t *testing.T, err error) {
 	t.Helper()
-	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	must(t, err)
 	return string(text)
 }
 
@@ -25,9 +30,7 @@ func read(t *testing.T, path string) string {
 func has(t *testing.T, dir string, want ...string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var got []string
 	for _, e := range entries {
 		got = append(got, e.Name())
@@ -40,9 +43,7 @@ func has(t *testing.T, dir string, want ...string) {
 func TestWriteReplaces(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
 	for _, text := range []string{"first, and longer", "second", ""} {
-		if err := Write(path, 0o600, []byte(text)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, Write(path, 0o600, []byte(text)))
 		if got := read(t, path); got != text {
 			t.Errorf("got %q, want %q", got, text)
 		}
@@ -55,12 +56,8 @@ func TestWriteSetsPermissions(t *testing.T) {
 		t.Skip("Windows has no such permissions")
 	}
 	path := filepath.Join(t.TempDir(), "a")
-	if err := os.WriteFile(path, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := Write(path, 0o600, nil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, nil, 0o644))
+	must(t, Write(path, 0o600, nil))
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
@@ -69,22 +66,15 @@ func TestWriteSetsPermissions(t *testing.T) {
 // TestCommitReplacesAtOnce checks that a reader that opens the old file before Commit sees all of it.
 func TestCommitReplacesAtOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
-	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte("old"), 0o600))
 	f, err := Create(path, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.WriteString("new"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	_, err = f.WriteString("new")
+	must(t, err)
 	if got := read(t, path); got != "old" {
 		t.Errorf("before Commit there is %q", got)
 	}
-	if err := f.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.Commit())
 	if got := read(t, path); got != "new" {
 		t.Errorf("after Commit there is %q", got)
 	}
@@ -93,16 +83,10 @@ func TestCommitReplacesAtOnce(t *testing.T) {
 
 func TestDiscardKeepsTheOldFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
-	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte("old"), 0o600))
 	f, err := Create(path, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Discard(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, f.Discard())
 	if got := read(t, path); got != "old" {
 		t.Errorf("got %q", got)
 	}
@@ -137,9 +121,7 @@ func TestLeftoverFilesDoNotBlockCreate(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
 	for range 3 {
 		f, err := Create(path, 0o600)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		f.Close()
 	}
 	if err := Write(path, 0o600, []byte("x")); err != nil || read(t, path) != "x" {
@@ -150,15 +132,11 @@ func TestLeftoverFilesDoNotBlockCreate(t *testing.T) {
 func TestWriteFollowsALink(t *testing.T) {
 	dir := t.TempDir()
 	target, path := filepath.Join(dir, "target"), filepath.Join(dir, "a")
-	if err := os.WriteFile(target, []byte("old"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(target, []byte("old"), 0o600))
 	if err := os.Symlink(target, path); err != nil {
 		t.Skipf("there are no symbolic links here: %v", err)
 	}
-	if err := Write(path, 0o600, []byte("new")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, Write(path, 0o600, []byte("new")))
 	if to, err := os.Readlink(path); to != target || read(t, target) != "new" {
 		t.Errorf("the target has %q, the link leads to %s, %v", read(t, target), to, err)
 	}
@@ -170,17 +148,11 @@ func TestLinkPutInTheWay(t *testing.T) {
 	for name, owner := range map[string]int{"this user's": -1, "another user's": 12345} {
 		t.Run(name, func(t *testing.T) {
 			dir, err := filepath.EvalSymlinks(t.TempDir())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			target, path := filepath.Join(dir, "target"), filepath.Join(dir, "a")
-			if err := os.WriteFile(target, []byte("old"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(target, []byte("old"), 0o600))
 			f, err := Create(path, 0o600)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if err := os.Symlink(target, path); err != nil {
 				t.Skipf("there are no symbolic links here: %v", err)
 			}
@@ -263,9 +235,7 @@ func TestLock(t *testing.T) {
 		t.Errorf("%d had it at once", most)
 	}
 	unlock, err := Lock(path, time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := Lock(path, 0); !errors.Is(err, ErrLocked) {
 		t.Errorf("while it is locked: %v", err)
 	}
@@ -280,9 +250,7 @@ func TestLock(t *testing.T) {
 // file that it was to replace, by which other programs find it.
 func TestUnfinishedName(t *testing.T) {
 	f, err := Create(filepath.Join(t.TempDir(), "till.prom"), 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Discard()
 	if name := filepath.Base(f.Name()); name[0] != '.' || filepath.Ext(name) == ".prom" {
 		t.Errorf("it is %s", name)

@@ -46,16 +46,14 @@ func paying(id string, minor int64, budgets []Budget) Claim {
 func TestBudget(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		berlin, err := time.LoadLocation("Europe/Berlin")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		at := clock{time.Date(2026, 10, 31, 22, 59, 0, 0, time.UTC)} // 23:59 in Berlin
 		j := open(func(o *Options) { o.Now = at.now })
 		budgets := []Budget{{Most: api.CryptoAmount("BTC", 150), Month: true, Zone: berlin},
 			{Most: api.CryptoAmount("btc", 100), Zone: berlin}, {Most: api.FiatAmount("Btc", 1), Zone: berlin}}
 		claims := func(id string, minor int64, left int64, until time.Time) Ticket {
 			t.Helper()
-			ticket, err := j.Claim(t.Context(), shop, paying(id, minor, budgets))
+			ticket, err := j.Claim(t.Context(), paying(id, minor, budgets))
 			switch e := AsError(err); {
 			case until.IsZero() && err != nil:
 				t.Fatalf("order %s: %v", id, err)
@@ -67,23 +65,17 @@ func TestBudget(t *testing.T) {
 		}
 		ends := func(ticket Ticket, out Outcome) {
 			t.Helper()
-			if _, err := j.Finish(t.Context(), ticket, out); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t)(j.Finish(t.Context(), ticket, out))
 		}
 		yes, midnight := time.Time{}, time.Date(2026, 11, 1, 0, 0, 0, 0, berlin)
 		before := paying("1", 30, nil) // before there was a budget
-		first, err := j.Claim(t.Context(), shop, before)
-		if err != nil {
-			t.Fatal(err)
-		}
+		first, err := j.Claim(t.Context(), before)
+		must(t, err)
 		ends(first, accepted("w1"))
-		none, err := j.Claim(t.Context(), shop, paying("0", 30, nil)) // and is not taken
-		if err != nil {
-			t.Fatal(err)
-		}
+		none, err := j.Claim(t.Context(), paying("0", 30, nil)) // and is not taken
+		must(t, err)
 		ends(none, rejected)
-		if _, err := j.Settle(t.Context(), shop, Evidence{OrderID: "90", Withdrawal: "w90", Content: tea}); err != nil {
+		if _, err := j.Settle(t.Context(), Evidence{OrderID: "90", Withdrawal: "w90", Content: tea}); err != nil {
 			t.Fatal(err) // and what others have sent
 		}
 		claims("2", 71, 70, midnight)
@@ -96,9 +88,7 @@ func TestBudget(t *testing.T) {
 		third := claims("3", 60, 0, yes)
 		ends(third, unknown) // does not
 		claims("4", 11, 10, midnight)
-		if _, err := j.Decide(t.Context(), shop, Decision{OrderID: "3", NotSent: true, Reason: "x"}); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t)(j.Decide(t.Context(), Decision{OrderID: "3", NotSent: true, Reason: "x"}))
 		claims("4", 20, 0, yes)
 		at.Time = at.Add(time.Minute) // the next day and month in Berlin
 		claims("5", 101, 100, midnight.AddDate(0, 0, 1))
@@ -112,9 +102,7 @@ func TestBudget(t *testing.T) {
 		budgets[0].Most.Minor = 40 // less than was spent
 		claims("7", 1, -60, midnight.AddDate(0, 0, 1))
 		copied := filepath.Join(t.TempDir(), "copy.db")
-		if err := j.Copy(t.Context(), copied); err != nil {
-			t.Fatal(err)
-		}
+		must(t, j.Copy(t.Context(), copied))
 		for _, j := range []*book{j, mustOpenFile(t, copied)} {
 			if kept, counted := spentOn(t, j, shop); kept != counted || kept == 0 {
 				t.Errorf("%d is kept as spent, and the orders come to %d", kept, counted)
@@ -129,9 +117,10 @@ func TestBudgetOfDoubles(t *testing.T) {
 		for name, budgets := range map[string][]Budget{"sums made at the end": nil, "sums kept": perDay(100)} {
 			shop := order.Account{Name: name}
 			j := open()
+			l := j.in(t, shop)
 			left := func(want int64) {
 				t.Helper()
-				_, err := j.Claim(t.Context(), shop, paying("9", 100, perDay(100)))
+				_, err := l.Claim(t.Context(), paying("9", 100, perDay(100)))
 				if e := AsError(err); !errors.Is(err, OverBudget) || e.Over.Left != api.SumOf(want) {
 					t.Fatalf("it is %v (%+v), want %d left", err, e, want)
 				}
@@ -139,28 +128,23 @@ func TestBudgetOfDoubles(t *testing.T) {
 					t.Fatalf("%d is kept as spent, and the orders come to %d", kept, counted)
 				}
 			}
-			does := func(_ any, err error) {
-				t.Helper()
-				if err != nil {
-					t.Fatal(err)
-				}
-			}
+			does := mustDo(t)
 			for _, out := range []Outcome{unknown, rejected, accepted("w2")} { // the second is not known either, because of the first
-				ticket, err := j.Claim(t.Context(), shop, paying("1", 30, budgets))
+				ticket, err := l.Claim(t.Context(), paying("1", 30, budgets))
 				does(nil, err)
-				does(j.Finish(t.Context(), ticket, out))
+				does(l.Finish(t.Context(), ticket, out))
 				if out.Ending != order.WasAccepted {
-					does(j.Decide(t.Context(), shop, Decision{OrderID: "1", NotSent: true, Reason: "a mistake"}))
+					does(l.Decide(t.Context(), Decision{OrderID: "1", NotSent: true, Reason: "a mistake"}))
 				}
 			}
 			if budgets != nil {
 				left(70)
 			}
-			does(j.Settle(t.Context(), shop, Evidence{OrderID: "1", Withdrawal: "w1", Content: paying("1", 30, nil).Content}))
+			does(l.Settle(t.Context(), Evidence{OrderID: "1", Withdrawal: "w1", Content: paying("1", 30, nil).Content}))
 			if budgets != nil {
 				left(40)
 			}
-			does(j.Decide(t.Context(), shop, Decision{OrderID: "1", PaidAs: "w2", Reason: "the other is being returned"}))
+			does(l.Decide(t.Context(), Decision{OrderID: "1", PaidAs: "w2", Reason: "the other is being returned"}))
 			left(40)
 		}
 	})
@@ -171,11 +155,9 @@ func TestBudgetOfLargeAmounts(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
 		for i := range 3 {
-			if _, err := j.Claim(t.Context(), shop, paying(fmt.Sprint(i), math.MaxInt64, nil)); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t)(j.Claim(t.Context(), paying(fmt.Sprint(i), math.MaxInt64, nil)))
 		}
-		_, err := j.Claim(t.Context(), shop, paying("4", 1, perDay(math.MaxInt64)))
+		_, err := j.Claim(t.Context(), paying("4", 1, perDay(math.MaxInt64)))
 		left := api.SumOf(math.MaxInt64)
 		for range 3 {
 			left.Add(-math.MaxInt64)
@@ -185,7 +167,7 @@ func TestBudgetOfLargeAmounts(t *testing.T) {
 		}
 		for i := range 3 {
 			id := fmt.Sprint(10 + i)
-			if _, err = j.Claim(t.Context(), order.Account{Name: "another"}, paying(id, 1<<40, perDay(3<<40-1))); i < 2 && err != nil {
+			if _, err = j.in(t, order.Account{Name: "another"}).Claim(t.Context(), paying(id, 1<<40, perDay(3<<40-1))); i < 2 && err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -206,7 +188,7 @@ func TestBudgetTogether(t *testing.T) {
 			j := open()
 			for o := range orders {
 				all.Go(func() {
-					ticket, err := j.Claim(t.Context(), shop, paying(fmt.Sprintf("%d%02d", p+1, o), 1, perDay(most)))
+					ticket, err := j.Claim(t.Context(), paying(fmt.Sprintf("%d%02d", p+1, o), 1, perDay(most)))
 					switch {
 					case err == nil:
 						got.Store(ticket.Order().OrderID, true)
@@ -229,29 +211,23 @@ func TestFreeze(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		at := clock{noon}
 		j, other := open(func(o *Options) { o.Now = at.now }), open()
-		if _, err := other.Claim(t.Context(), shop, claim("1")); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t)(other.Claim(t.Context(), claim("1")))
 		for _, reason := range []string{"a try", "the key leaked"} {
-			if err := j.of(t.Context(), shop).Freeze(t.Context(), true, reason); err != nil {
-				t.Fatal(err)
-			}
+			must(t, j.Freeze(t.Context(), true, reason))
 		}
-		_, err := other.Claim(t.Context(), shop, claim("2"))
+		_, err := other.Claim(t.Context(), claim("2"))
 		want := order.Freeze{Frozen: true, At: noon, User: "ann", Host: "till1", Reason: "the key leaked"}
 		if e := AsError(err); !errors.Is(err, Frozen) || e.Freeze != want {
 			t.Errorf("it is %v (%+v), want %+v", err, e, want)
 		}
-		if _, err := other.Claim(t.Context(), order.Account{Address: shop.Address, Name: "another"}, claim("2")); err != nil {
+		if _, err := other.in(t, order.Account{Address: shop.Address, Name: "another"}).Claim(t.Context(), claim("2")); err != nil {
 			t.Errorf("another account: %v", err)
 		}
-		if err := j.of(t.Context(), shop).Freeze(t.Context(), false, "a new key"); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := other.Claim(t.Context(), shop, claim("2")); err != nil {
+		must(t, j.Freeze(t.Context(), false, "a new key"))
+		if _, err := other.Claim(t.Context(), claim("2")); err != nil {
 			t.Error(err)
 		}
-		all, err := j.of(t.Context(), shop).Freezes(t.Context())
+		all, err := j.Freezes(t.Context())
 		if err != nil || len(all) != 3 || all[1] != want || all[2].Frozen || all[2].Reason != "a new key" {
 			t.Errorf("the decisions are %+v (%v)", all, err)
 		}

@@ -15,9 +15,7 @@ func TestCopyLeavesOtherFilesAlone(t *testing.T) {
 	j := mustOpenFile(t, filepath.Join(t.TempDir(), "journal.db"))
 	defer j.Close()
 	mustClaim(t, j, claim("1"))
-	if err := os.WriteFile(filepath.Join(dir, "copy.db.part"), []byte("somebody's"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, "copy.db.part"), []byte("somebody's"), 0o600))
 	if err := j.Copy(t.Context(), filepath.Join(dir, "copy.db")); err != nil {
 		t.Fatal(err)
 	}
@@ -25,9 +23,7 @@ func TestCopyLeavesOtherFilesAlone(t *testing.T) {
 		t.Error("a copy took the place of a file")
 	}
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if fmt.Sprint(entries) != "[- copy.db - copy.db.part]" {
 		t.Errorf("there is %v", entries)
 	}

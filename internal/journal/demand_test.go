@@ -96,10 +96,8 @@ func TestStrictest(t *testing.T) {
 
 func demanded(t *testing.T, j *book, a order.Account) int64 {
 	t.Helper()
-	d, err := j.of(t.Context(), a).Demand(t.Context(), Demand{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d, err := j.of(a).Demand(t.Context(), Demand{})
+	must(t, err)
 	return d.Persons
 }
 
@@ -114,7 +112,7 @@ func TestDemandIsRemembered(t *testing.T) {
 		}
 		d := Demand{Persons: 2, Above: btc(5), Approvers: "/a", Digest: "a1"}
 		for range 2 {
-			if got, err := j.of(t.Context(), shop).Demand(t.Context(), d); err != nil || got.Persons != 2 {
+			if got, err := j.Demand(t.Context(), d); err != nil || got.Persons != 2 {
 				t.Fatalf("%+v, %v", got, err)
 			}
 		}
@@ -125,29 +123,23 @@ func TestDemandIsRemembered(t *testing.T) {
 		if n := demanded(t, j, office); n != 0 {
 			t.Errorf("another account demands %d", n)
 		}
-		if err := j.Rename(t.Context(), shop, office); err != nil {
-			t.Fatal(err)
-		}
+		must(t, j.Rename(t.Context(), shop, office))
 		if old, now := demanded(t, open(), shop), demanded(t, open(), office); old != 0 || now != 2 {
 			t.Errorf("after the rename, the old name demands %d and the new one %d", old, now)
 		}
 		copied := filepath.Join(t.TempDir(), "copy.db")
-		if err := j.Copy(t.Context(), copied); err != nil {
-			t.Fatal(err)
-		}
+		must(t, j.Copy(t.Context(), copied))
 		copy := mustOpenFile(t, copied)
 		defer copy.Close()
 		if n := demanded(t, copy, office); n != 2 {
 			t.Errorf("the copy remembers %d", n)
 		}
 		// A person ends it.
-		l := open().of(t.Context(), office)
+		l := open().of(office)
 		if err := l.SetDemand(t.Context(), Demand{}); err == nil {
 			t.Error("there is no reason")
 		}
-		if err := l.SetDemand(t.Context(), Demand{Reason: "sold"}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, l.SetDemand(t.Context(), Demand{Reason: "sold"}))
 		if n := demanded(t, open(), office); n != 0 {
 			t.Errorf("after a person has ended it, it is %d", n)
 		}
@@ -172,7 +164,7 @@ func TestApprovalsOfARun(t *testing.T) {
 		mustBegin(t, j, r, row("1"))
 		r.Required, r.Approvals = 0, nil
 		mustBegin(t, j, r, row("1"))
-		l := open().of(t.Context(), shop)
+		l := open().Ledger
 		got, err := l.Approvals(t.Context(), "cafe")
 		for i := range got {
 			if got[i].Seen.IsZero() || got[i].User != "ann" {
@@ -197,7 +189,7 @@ func TestApprovalsOfARun(t *testing.T) {
 func TestConsentOfAnAttempt(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
-		l := j.of(t.Context(), shop)
+		l := j.Ledger
 		ann, bob := approval.Approval{Principal: "ann", Fingerprint: "SHA256:ann"},
 			approval.Approval{Principal: "bob", Fingerprint: "SHA256:bob"}
 		rows := []Row{row("1"), row("2"), row("3"), row("4"), row("5"), row("6")}
@@ -206,9 +198,7 @@ func TestConsentOfAnAttempt(t *testing.T) {
 			run := mustBegin(t, j, Run{Name: "cafe", Digest: "sha256:cafe1", Required: required, Approvals: approvals}, rows...)
 			c := rowClaims(t, l, run)[place]
 			c.Consent = run.Consent
-			if _, err := l.Claim(t.Context(), c); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t)(l.Claim(t.Context(), c))
 		}
 		send(0, 0)
 		send(1, 1, ann)
@@ -216,16 +206,14 @@ func TestConsentOfAnAttempt(t *testing.T) {
 		send(3, 1, ann, bob)
 		send(4, 1, bob)
 		mustBegin(t, j, Run{Name: "cafe", Digest: "sha256:cafe1", Required: 1, Approvals: []approval.Approval{bob}}, rows...)
-		l = open().of(t.Context(), shop)
+		l = open().Ledger
 		consents, err := l.Consents(t.Context())
 		if err != nil || len(consents) != 4 {
 			t.Fatalf("there are the consents %+v, %v", consents, err)
 		}
 		for i, want := range []string{"", "1 ann", "2 ann bob", "1 ann bob", "1 bob", ""} {
 			o, err := l.Order(t.Context(), rows[i].OrderID)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			got := ""
 			for _, c := range consents {
 				if c.Number == o.Last().Consent {
@@ -254,15 +242,11 @@ func TestOthersDemand(t *testing.T) {
 // TestDecisionIsRecorded checks that a person's decision is recorded even if it changes nothing.
 func TestDecisionIsRecorded(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
-		l := open().of(t.Context(), shop)
+		l := open().Ledger
 		d := Demand{Persons: 2, Above: btc(5), Approvers: "/a", Digest: "a1"}
-		if _, err := l.Demand(t.Context(), d); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t)(l.Demand(t.Context(), d))
 		d.Reason = "it stays"
-		if err := l.SetDemand(t.Context(), d); err != nil {
-			t.Fatal(err)
-		}
+		must(t, l.SetDemand(t.Context(), d))
 		if all, err := l.Demands(t.Context()); err != nil || len(all) != 2 || all[1].Reason != "it stays" {
 			t.Errorf("recorded is %+v, %v", all, err)
 		}
@@ -274,7 +258,7 @@ func TestDecisionIsRecorded(t *testing.T) {
 func TestClaimUnderAnotherDemand(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
-		l := j.of(t.Context(), shop)
+		l := j.Ledger
 		run := mustBegin(t, j, Run{Name: "cafe", Digest: "sha256:cafe1"}, row("1"), row("2"), row("3"))
 		rows := rowClaims(t, l, run)
 		under := func(i int, number int64) Claim {
@@ -283,10 +267,8 @@ func TestClaimUnderAnotherDemand(t *testing.T) {
 			return c
 		}
 		first, err := l.Claim(t.Context(), under(0, 0))
-		if err != nil {
-			t.Fatal(err)
-		}
-		d, err := open().of(t.Context(), shop).Demand(t.Context(), Demand{Persons: 2, Approvers: "/a", Digest: "a1"})
+		must(t, err)
+		d, err := open().Demand(t.Context(), Demand{Persons: 2, Approvers: "/a", Digest: "a1"})
 		if err != nil || d.Number == 0 {
 			t.Fatalf("%+v, %v", d, err)
 		}
@@ -315,24 +297,18 @@ func TestDemandOfOneAccount(t *testing.T) {
 		j := open()
 		payroll := order.Account{Address: shop.Address, Name: "payroll"}
 		for i, a := range []order.Account{shop, payroll} {
-			l := j.of(t.Context(), a)
-			if err := l.NoteKey(t.Context(), "k1", KeyAdopted); err != nil {
-				t.Fatal(err)
-			}
+			l := j.of(a)
+			must(t, l.NoteKey(t.Context(), "k1", KeyAdopted))
 			if _, err := l.Demand(t.Context(),
 				Demand{Persons: int64(2 + i), Above: btc(5), Approvers: "/a", Digest: "a1"}); err != nil {
 				t.Fatal(err)
 			}
-			if err := j.NoteService(t.Context(), a, "m1", Kept); err != nil {
-				t.Fatal(err)
-			}
+			must(t, j.in(t, a).NoteService(t.Context(), "m1", Kept))
 		}
 		if n, m := demanded(t, open(), shop), demanded(t, open(), payroll); n != 2 || m != 3 {
 			t.Errorf("they demand %d and %d, want 2 and 3", n, m)
 		}
-		if err := j.of(t.Context(), payroll).SetDemand(t.Context(), Demand{Reason: "sold"}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, j.of(payroll).SetDemand(t.Context(), Demand{Reason: "sold"}))
 		if n, m := demanded(t, open(), shop), demanded(t, open(), payroll); n != 2 || m != 0 {
 			t.Errorf("they demand %d and %d, want 2 and 0", n, m)
 		}
@@ -345,9 +321,7 @@ func TestUpgradeKeepsDemand(t *testing.T) {
 	const before = 6 // steps of the schema
 	eachDialect(t, func(t *testing.T, open opener) {
 		old := open(func(o *Options) { o.steps = schema()[:before] })
-		if _, err := old.entered(t.Context(), shop); err != nil {
-			t.Fatal(err)
-		}
+		must(t, old.Enter(t.Context()))
 		if err := old.write(t.Context(), func(tx *tx) error {
 			tx.exec(`INSERT INTO demands (account, at, user_name, host, persons, above, approvers, `+
 				`approvers_digest, reason) SELECT id, ?1, '', '', 2, '{}', '/a', 'a1', '' FROM accounts`, tx.now)
@@ -357,16 +331,16 @@ func TestUpgradeKeepsDemand(t *testing.T) {
 		}
 		old.Close()
 		j := open()
-		d, err := j.of(t.Context(), shop).Demand(t.Context(), Demand{})
+		d, err := j.Demand(t.Context(), Demand{})
 		if err != nil || d.Persons != 2 || d.Number == 0 {
 			t.Fatalf("%+v, %v", d, err)
 		}
 		c := claim("1")
-		if _, err := j.Claim(t.Context(), shop, c); !errors.Is(err, DemandChanged) {
+		if _, err := j.Claim(t.Context(), c); !errors.Is(err, DemandChanged) {
 			t.Errorf("a claim under no demand: %v", err)
 		}
 		c.Demand = d.Number
-		if _, err := j.Claim(t.Context(), shop, c); err != nil {
+		if _, err := j.Claim(t.Context(), c); err != nil {
 			t.Error(err)
 		}
 	})

@@ -95,9 +95,7 @@ func TestNoStatementFailsUnnoticed(t *testing.T) {
 	ctx := WithHooks(t.Context(), Hooks{Driver: func(c driver.Connector) driver.Connector { return failing{c, &left} }})
 	opened, err := Open(ctx, filepath.Join(t.TempDir(), "journal.db"),
 		Options{Now: time.Now, User: "ann", Host: "till1", ownClock: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { opened.Close() })
 	l := opened.Ledger(shop)
 	var ticket Ticket

@@ -18,24 +18,20 @@ import (
 func TestPostgresLocksTheAccount(t *testing.T) {
 	opened, err := Open(t.Context(), pgtest.Shared(t).Database(t),
 		Options{Now: time.Now, User: "ann", wait: 50 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	j := bookOf(opened)
 	defer j.Close()
 	bring(t, j, "1", order.Planned)
 	ticket := mustClaim(t, j, claim("2"))
 	held := otherHolds(t, j, "SELECT id FROM accounts FOR NO KEY UPDATE")
 	const locked = "is locked by another program"
-	if _, err := j.Claim(t.Context(), shop, claim("1")); err == nil || !strings.Contains(err.Error(), locked) {
+	if _, err := j.Claim(t.Context(), claim("1")); err == nil || !strings.Contains(err.Error(), locked) {
 		t.Errorf("a claim: %v", err)
 	}
 	if _, err := j.Finish(t.Context(), ticket, accepted("w2")); err == nil || !strings.Contains(err.Error(), locked) {
 		t.Errorf("an outcome: %v", err)
 	}
-	if err := held.Rollback(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, held.Rollback())
 	mustFinish(t, j, ticket, accepted("w2"))
 	mustClaim(t, j, claim("1"))
 }
@@ -52,7 +48,7 @@ func TestTwinOfADeadSender(t *testing.T) {
 		twin.Content = two.Content
 		mustClaim(t, dying, twin)
 		mustEnd(t, dying, j)
-		if _, err := j.Claim(t.Context(), shop, rowClaims(t, j.of(t.Context(), shop), run)[1]); !errors.Is(err, Duplicate) ||
+		if _, err := j.Claim(t.Context(), rowClaims(t, j.Ledger, run)[1]); !errors.Is(err, Duplicate) ||
 			AsError(err).Order.OrderID != "3" {
 			t.Errorf("got %v", err)
 		}
@@ -76,11 +72,11 @@ func TestRefusalWithoutItsCommit(t *testing.T) {
 		bring(t, j, "1", order.Accepted)
 		whole := j.dialect
 		j.dialect = failingCommit{whole}
-		if _, err := j.Claim(t.Context(), shop, claim("1")); errors.Is(err, Exists) || !errors.Is(err, errNoCommit) {
+		if _, err := j.Claim(t.Context(), claim("1")); errors.Is(err, Exists) || !errors.Is(err, errNoCommit) {
 			t.Errorf("got %v", err)
 		}
 		j.dialect = whole
-		if _, err := j.Claim(t.Context(), shop, claim("1")); !errors.Is(err, Exists) {
+		if _, err := j.Claim(t.Context(), claim("1")); !errors.Is(err, Exists) {
 			t.Errorf("with its commit: %v", err)
 		}
 	})

@@ -58,7 +58,7 @@ func child(name, place string) int {
 	}
 	for in.Scan() { // each line is an order to claim, or with "finish" an order to claim and finish
 		word, id, _ := strings.Cut(in.Text(), " ")
-		ticket, err := j.Claim(context.Background(), shop, claim(id))
+		ticket, err := j.Claim(context.Background(), claim(id))
 		switch {
 		case errors.Is(err, Exists):
 			fmt.Println("stands")
@@ -94,16 +94,10 @@ func start(t *testing.T, name, place string, wrap ...string) *process {
 	c.Env = append(os.Environ(), "JOURNAL_TEST_CHILD="+name)
 	c.Stderr = os.Stderr
 	in, err := c.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	out, err := c.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, c.Start())
 	p := &process{c, in, bufio.NewReader(out)}
 	t.Cleanup(func() { p.kill() })
 	return p
@@ -111,9 +105,7 @@ func start(t *testing.T, name, place string, wrap ...string) *process {
 
 func (p *process) say(t *testing.T, line string) {
 	t.Helper()
-	if _, err := io.WriteString(p.in, line+"\n"); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t)(io.WriteString(p.in, line+"\n"))
 }
 
 func (p *process) hear(t *testing.T) string {
@@ -163,9 +155,7 @@ func eachDialect(t *testing.T, test func(t *testing.T, open opener)) {
 				mod(&o)
 			}
 			j, err := Open(t.Context(), place, o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			t.Cleanup(func() { j.Close() })
 			return bookOf(j)
 		})
@@ -178,9 +168,7 @@ func eachDialect(t *testing.T, test func(t *testing.T, open opener)) {
 // moment to see that a session is over.
 func mustEnd(t *testing.T, ending, other *book) {
 	t.Helper()
-	if err := ending.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, ending.Close())
 	for holdsLock(t, other.Journal, ending.sender) {
 	}
 }
@@ -212,6 +200,22 @@ func loseLock(t *testing.T, j *book) {
 	}
 }
 
+// must ends a test that cannot go on after an error. mustDo is must for a call that also returns a value.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func mustDo(t testing.TB) func(any, error) {
+	t.Helper()
+	return func(_ any, err error) {
+		t.Helper()
+		must(t, err)
+	}
+}
+
 // shopNumber returns the number of the shop's account, and makes the account.
 func shopNumber(t *tx) int64 {
 	t.exec(`INSERT INTO accounts (address, name, created) VALUES (?1, ?2, '') ON CONFLICT DO NOTHING`, shop.Address, shop.Name)
@@ -221,9 +225,7 @@ func shopNumber(t *tx) int64 {
 // mustExec changes a journal behind its back.
 func mustExec(t *testing.T, j *book, statements string) {
 	t.Helper()
-	if err := j.write(t.Context(), func(tx *tx) error { tx.script(statements); return nil }); err != nil {
-		t.Fatal(err)
-	}
+	must(t, j.write(t.Context(), func(tx *tx) error { tx.script(statements); return nil }))
 }
 
 // mustCount returns the number that a query returns.
@@ -250,7 +252,7 @@ func holdsLock(t *testing.T, j *Journal, sender int64) bool {
 
 func mustClaim(t *testing.T, j *book, c Claim) Ticket {
 	t.Helper()
-	ticket, err := j.Claim(t.Context(), shop, c)
+	ticket, err := j.Claim(t.Context(), c)
 	if err != nil {
 		t.Fatalf("Claim(%s): %v", c.OrderID, err)
 	}
@@ -268,7 +270,7 @@ func mustFinish(t *testing.T, j *book, ticket Ticket, out Outcome) Record {
 
 func mustDecide(t *testing.T, j *book, d Decision) Record {
 	t.Helper()
-	o, err := j.Decide(t.Context(), shop, d)
+	o, err := j.Decide(t.Context(), d)
 	if err != nil {
 		t.Fatalf("Decide(%+v): %v", d, err)
 	}
@@ -279,13 +281,11 @@ func mustDecide(t *testing.T, j *book, d Decision) Record {
 func mustSettle(t *testing.T, j *book, f Evidence) Record {
 	t.Helper()
 	if f.Content == (order.Content{}) {
-		o, err := j.Order(t.Context(), shop, f.OrderID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		o, err := j.Order(t.Context(), f.OrderID)
+		must(t, err)
 		f.Content = o.Content
 	}
-	o, err := j.Settle(t.Context(), shop, f)
+	o, err := j.Settle(t.Context(), f)
 	if err != nil {
 		t.Fatalf("Settle(%+v): %v", f, err)
 	}
@@ -295,10 +295,8 @@ func mustSettle(t *testing.T, j *book, f Evidence) Record {
 // wantState checks a state, also in the database.
 func wantState(t *testing.T, j *book, id string, want order.State) Record {
 	t.Helper()
-	o, err := j.Order(t.Context(), shop, id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o, err := j.Order(t.Context(), id)
+	must(t, err)
 	if o.State != want {
 		t.Fatalf("order %s is %q, want %q (%s)", id, o.State, want, o.Reason)
 	}
@@ -307,14 +305,10 @@ func wantState(t *testing.T, j *book, id string, want order.State) Record {
 
 func story(t *testing.T, j *book, id string) []order.Event {
 	t.Helper()
-	o, err := j.Order(t.Context(), shop, id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o, err := j.Order(t.Context(), id)
+	must(t, err)
 	events, err := j.Story(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return events
 }
 
@@ -364,13 +358,9 @@ func bring(t *testing.T, j *book, id string, to order.State) Record {
 func rowClaims(t *testing.T, l *Ledger, run Run) (claims []Claim) {
 	t.Helper()
 	for r, err := range l.RunRows(t.Context(), run) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		o, err := l.Order(t.Context(), r.OrderID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		claims = append(claims, Claim{OrderID: r.OrderID, Content: r.Content, Callback: r.Callback, Note: r.Note, Key: "key1",
 			Decimals: 8, SameContent: true, Run: run.Name, Known: o})
 	}

@@ -19,19 +19,15 @@ func copyFiles(t *testing.T, path string, ends ...string) (to string) {
 	to = filepath.Join(t.TempDir(), "journal.db")
 	for _, end := range ends {
 		data, err := os.ReadFile(path + end)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(to+end, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, os.WriteFile(to+end, data, 0o600))
 	}
 	return to
 }
 
 func wantRestored(t *testing.T, j *book, a order.Account, want bool) {
 	t.Helper()
-	if got, err := j.Restored(t.Context(), a); got != want || err != nil {
+	if got, err := j.of(a).Restored(t.Context()); got != want || err != nil {
 		t.Errorf("restored: %v, %v, want %v", got, err, want)
 	}
 }
@@ -55,14 +51,10 @@ func claimedIn(t *testing.T, path, id string) *process {
 func closing(t *testing.T, path string) {
 	t.Helper()
 	j, err := openFile(t, path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	mustFinish(t, j, mustClaim(t, j, claim(fmt.Sprint("closing ", time.Now().UnixNano()))),
 		accepted(fmt.Sprint(time.Now().UnixNano())))
-	if err := j.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, j.Close())
 }
 
 // TestLostLogIsReported checks that the database file of a journal that was not closed says that its log is
@@ -88,9 +80,7 @@ func TestLostLogIsReported(t *testing.T) {
 			}
 			to := copyFiles(t, path, test.ends...)
 			if test.empty {
-				if err := os.WriteFile(to+logFile, nil, 0o600); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.WriteFile(to+logFile, nil, 0o600))
 			}
 			t.Run(name+" of a process "+when, func(t *testing.T) {
 				for range 2 { // it is recorded
@@ -103,15 +93,11 @@ func TestLostLogIsReported(t *testing.T) {
 				j := mustOpenFile(t, to)
 				wantRestored(t, j, shop, test.want)
 				mustExec(t, j, "INSERT INTO accounts (address, name, created) VALUES ('"+other.Address+"', '"+other.Name+"', 'now')")
-				if err := j.Agree(t.Context(), shop); err != nil {
-					t.Fatal(err)
-				}
+				must(t, j.Agree(t.Context()))
 				wantRestored(t, j, shop, false)
 				wantRestored(t, j, other, test.want) // it was not compared
 				copied := filepath.Join(t.TempDir(), "copy.db")
-				if err := j.Copy(t.Context(), copied); err != nil {
-					t.Fatal(err)
-				}
+				must(t, j.Copy(t.Context(), copied))
 				j.Close()
 				for place, isCopy := range map[string]bool{to: false, copied: true} {
 					j = mustOpenFile(t, place)
@@ -130,12 +116,8 @@ func TestLossIsNotForgotten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
 	old := func(statement string, args ...any) *Journal {
 		j, err := Open(t.Context(), path, Options{Now: time.Now, steps: schema()[:withDemandNumber]})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := j.write(t.Context(), func(tx *tx) error { tx.exec(statement, args...); return nil }); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, j.write(t.Context(), func(tx *tx) error { tx.exec(statement, args...); return nil }))
 		return j
 	}
 	old(`INSERT INTO accounts (address, name, created) VALUES (?1, ?2, '')`, shop.Address, shop.Name).Close()
@@ -150,9 +132,7 @@ func TestLossIsNotForgotten(t *testing.T) {
 		t.Fatal(d.lost, err)
 	}
 	defer j.Close()
-	if err := j.migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, j.migrate(t.Context()))
 	wantRestored(t, mustOpenFile(t, copyFiles(t, path, "", logFile)), shop, true)
 }
 
@@ -236,7 +216,7 @@ func TestMarkerBeforeTheTicket(t *testing.T) {
 		lost := mustOpenFile(t, to)
 		wantRestored(t, lost, shop, true)
 		lost.Close()
-		if _, err := reader.Order(t.Context(), shop, fmt.Sprint(i)); err != nil {
+		if _, err := reader.Order(t.Context(), fmt.Sprint(i)); err != nil {
 			t.Error(err)
 		}
 	}
@@ -249,20 +229,14 @@ func TestLongReadDoesNotBlockSenders(t *testing.T) {
 	closing(t, path)
 	reader := mustOpenFile(t, path)
 	conn, err := reader.db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer conn.Close()
 	for _, statement := range []string{"BEGIN", "SELECT * FROM till_journal"} {
-		if _, err := conn.ExecContext(t.Context(), statement); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t)(conn.ExecContext(t.Context(), statement))
 	}
 	j := mustOpenFile(t, path)
 	ticket := mustClaim(t, j, claim("1"))
-	if _, err := conn.ExecContext(t.Context(), "ROLLBACK"); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t)(conn.ExecContext(t.Context(), "ROLLBACK"))
 	mustFinish(t, j, ticket, accepted("w1"))
 	lost := mustOpenFile(t, copyFiles(t, path, ""))
 	wantRestored(t, lost, shop, true)
@@ -278,9 +252,7 @@ func TestLogTakenFromAnother(t *testing.T) {
 	closing(t, path)
 	p := claimedIn(t, path, "d")
 	for _, end := range []string{logFile, indexFile} {
-		if err := os.Remove(path + end); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Remove(path+end))
 	}
 	wantRefused(t, path, "has lost a file while another process uses it (journal.db-wal)")
 	p.say(t, "claim 3")
@@ -305,7 +277,7 @@ func TestLogIsLostForAll(t *testing.T) {
 			j, err := Open(t.Context(), to, Options{Now: time.Now})
 			if err == nil {
 				var restored bool
-				if restored, err = bookOf(j).Restored(t.Context(), shop); err == nil && !restored {
+				if restored, err = bookOf(j).Restored(t.Context()); err == nil && !restored {
 					err = fmt.Errorf("it looks whole")
 				}
 				j.Close()
@@ -350,26 +322,22 @@ func TestLogStaysWithTheMarker(t *testing.T) {
 		t.Run(fmt.Sprintf("opened: %v", opened), func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "journal.db")
 			p := claimedIn(t, path, "a")
-			d := &sqliteDialect{name: path, wait: 50*time.Millisecond}
+			d := &sqliteDialect{name: path, wait: 50 * time.Millisecond}
 			db, err := d.open(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if !opened {
 				d.close(db)
 			}
 			p.kill()
 			others, err := openLockFile(path + locksFile)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if got, err := others.try(gateByte, false); !got || err != nil {
 				t.Fatal(got, err)
 			}
 			if opened {
 				err = d.close(db)
 			} else {
-				_, err = (&sqliteDialect{name: path, wait: 50*time.Millisecond}).open(t.Context())
+				_, err = (&sqliteDialect{name: path, wait: 50 * time.Millisecond}).open(t.Context())
 			}
 			if !errors.Is(err, errLocked) {
 				t.Fatalf("got %v", err)
@@ -397,9 +365,7 @@ func TestClosedWithoutItsLog(t *testing.T) {
 		if err == nil && replaced {
 			err = os.WriteFile(path+logFile, data, 0o600)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		j.Close()
 		wantRestored(t, mustOpenFile(t, copyFiles(t, path, "")), shop, true)
 	}

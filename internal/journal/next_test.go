@@ -263,9 +263,7 @@ func TestTable(t *testing.T) {
 		}
 	}
 	source, err := os.ReadFile("transition.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if want := table(arrows); !strings.Contains(string(source), want) {
 		t.Errorf("transition.go does not have this table:\n%s", want)
 	}

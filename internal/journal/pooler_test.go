@@ -28,9 +28,7 @@ func TestPooler(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			direct := s.Database(t)
 			j, err := Open(t.Context(), direct, Options{Now: time.Now})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer j.Close()
 			pooled := startPooler(t, s, direct, settings)
 			var all []*process
@@ -43,7 +41,7 @@ func TestPooler(t *testing.T) {
 					t.Errorf("it says %q, and then %q", line, p.hear(t))
 				}
 			}
-			for o, err := range bookOf(j).Orders(t.Context(), shop, order.Filter{}) {
+			for o, err := range bookOf(j).Orders(t.Context(), order.Filter{}) {
 				t.Errorf("order %s is %s, %v", o.OrderID, o.State, err)
 			}
 		})
@@ -62,24 +60,16 @@ func startPooler(t *testing.T, s *pgtest.Server, database, settings string) (add
 		t.Skip("PgBouncer is not installed here")
 	}
 	dir, err := os.MkdirTemp("/tmp", "till-pool-") // a socket's path must be short
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	u, err := url.Parse(database)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	settings = fmt.Sprintf("[databases]\n* = host=%s user=till\n[pgbouncer]\nlisten_addr =\nunix_socket_dir = %s\n"+
 		"auth_type = any\ndefault_pool_size = 3\n%s\n", u.Query().Get("host"), dir, settings)
 	file := filepath.Join(dir, "pgbouncer.ini")
-	if err := errors.Join(os.WriteFile(file, []byte(settings), 0o644), os.Chmod(dir, 0o777)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.WriteFile(file, []byte(settings), 0o644), os.Chmod(dir, 0o777)))
 	pooler := s.Command(program, "-q", file)
-	if err := pooler.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, pooler.Start())
 	t.Cleanup(func() {
 		pooler.Process.Kill()
 		pooler.Wait()
@@ -99,17 +89,13 @@ func startPooler(t *testing.T, s *pgtest.Server, database, settings string) (add
 // TestSynchronousCommitIsReadBack checks a session in which something has dropped the setting.
 func TestSynchronousCommitIsReadBack(t *testing.T) {
 	conn, err := pgx.Connect(t.Context(), pgtest.Shared(t).Database(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer conn.Close(t.Context())
 	d := &postgresDialect{}
 	if err := d.checkSession(t.Context(), conn); err != nil {
 		t.Error(err)
 	}
-	if _, err := conn.Exec(t.Context(), "SET synchronous_commit = off"); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t)(conn.Exec(t.Context(), "SET synchronous_commit = off"))
 	if err := d.checkSession(t.Context(), conn); err == nil ||
 		!strings.Contains(err.Error(), "sets synchronous_commit to off") {
 		t.Errorf("without it: %v", err)

@@ -78,9 +78,7 @@ func TestPostgresRefuses(t *testing.T) {
 		}
 	}
 	j, err := Open(t.Context(), s.Address("guarded", "right/secret@", name(base)), Options{Now: time.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer j.Close()
 	if strings.Contains(j.Place(), "secret") || !strings.Contains(j.Place(), "guarded@/"+name(base)) {
 		t.Errorf("the place is %s", j.Place())
@@ -91,9 +89,7 @@ func openPostgres(t *testing.T) (*pgtest.Server, *book) {
 	t.Helper()
 	s := pgtest.Shared(t)
 	j, err := Open(t.Context(), s.Database(t), Options{Now: time.Now, User: "ann"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { j.Close() })
 	return s, bookOf(j)
 }
@@ -109,9 +105,7 @@ func TestPostgresExistingOnly(t *testing.T) {
 		}
 	}
 	made, err := Open(t.Context(), address, Options{Now: time.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer made.Close()
 	j, err := Open(t.Context(), address, o)
 	if err != nil {
@@ -130,9 +124,7 @@ func TestPostgresSettings(t *testing.T) {
 		"ALTER DATABASE "+db+" SET synchronous_commit = off; ALTER DATABASE "+db+" SET default_transaction_isolation = "+
 			"'repeatable read'")
 	j, err := Open(t.Context(), address+"&options=-c%20synchronous_commit%3Doff", Options{Now: time.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer j.Close()
 	err = j.write(t.Context(), func(tx *tx) error {
 		for name, want := range map[string]string{"synchronous_commit": "on", "transaction_isolation": "read committed"} {
@@ -142,23 +134,19 @@ func TestPostgresSettings(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 func TestPostgresRestart(t *testing.T) {
 	s, j := openPostgres(t)
 	opened, err := Open(t.Context(), placeOf(j), Options{Now: time.Now, User: "bob"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	other := bookOf(opened)
 	defer other.Close()
 	one, two, three := mustClaim(t, j, claim("1")), mustClaim(t, j, claim("2")), mustClaim(t, j, claim("3"))
 	s.Restart(t, "fast")
 	// The lock is gone, so another machine makes one of the orders unknown.
-	if _, err := other.Claim(t.Context(), shop, claim("1")); !errors.Is(err, Exists) {
+	if _, err := other.Claim(t.Context(), claim("1")); !errors.Is(err, Exists) {
 		t.Fatal(err)
 	}
 	wantState(t, other, "1", order.Unknown)
@@ -166,7 +154,7 @@ func TestPostgresRestart(t *testing.T) {
 	if o := mustFinish(t, j, two, accepted("w2")); o.State != order.Accepted {
 		t.Errorf("after the restart: %+v", o)
 	}
-	if n, err := other.Reap(t.Context(), shop); n != 0 || err != nil {
+	if n, err := other.Reap(t.Context()); n != 0 || err != nil {
 		t.Errorf("the lock was not taken again: %d, %v", n, err)
 	}
 	wantState(t, other, "3", order.Sending)
@@ -175,7 +163,7 @@ func TestPostgresRestart(t *testing.T) {
 	}
 	mustFinish(t, j, three, accepted("w3"))
 	mustClaim(t, j, claim("4"))
-	if n, err := other.Reap(t.Context(), shop); n != 0 || err != nil {
+	if n, err := other.Reap(t.Context()); n != 0 || err != nil {
 		t.Errorf("a claim after the restart: %d, %v", n, err)
 	}
 }
@@ -188,7 +176,7 @@ func TestPostgresKilledDuringCommit(t *testing.T) {
 	s.Exec(t, placeOf(j), `
 		CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); PERFORM pg_sleep(60); RETURN NULL; END $$;
 		CREATE CONSTRAINT TRIGGER die AFTER UPDATE ON orders DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (NEW.order_id = '1') EXECUTE FUNCTION die()`)
-	ticket, err := j.Claim(t.Context(), shop, claim("1"))
+	ticket, err := j.Claim(t.Context(), claim("1"))
 	if !errors.Is(err, Broken) || ticket.order.OrderID != "" {
 		t.Errorf("got %+v, %v", ticket, err)
 	}
@@ -218,30 +206,22 @@ func TestPostgresLockTaken(t *testing.T) {
 	s, j := openPostgres(t)
 	ctx := context.Background()
 	db, err := sql.Open("pgx", placeOf(j))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer db.Close()
 	conn, err := db.Conn(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer conn.Close()
-	if _, err := conn.ExecContext(ctx, fmt.Sprintf("SELECT pg_advisory_lock(%d)", j.sender)); err != nil {
-		t.Fatal(err)
-	}
-	ticket, err := j.Claim(t.Context(), shop, claim("1"))
+	mustDo(t)(conn.ExecContext(ctx, fmt.Sprintf("SELECT pg_advisory_lock(%d)", j.sender)))
+	ticket, err := j.Claim(t.Context(), claim("1"))
 	if !errors.Is(err, Broken) || ticket.order.OrderID != "" || !strings.Contains(err.Error(), "its lock yet") {
 		t.Errorf("got %+v, %v", ticket, err)
 	}
-	if _, err := j.Order(t.Context(), shop, "1"); !errors.Is(err, NotFound) {
+	if _, err := j.Order(t.Context(), "1"); !errors.Is(err, NotFound) {
 		t.Errorf("it is recorded: %v", err)
 	}
 	// A lock with the same number in another database is another lock.
 	elsewhere, err := Open(t.Context(), s.Database(t), Options{Now: time.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer elsewhere.Close()
 	if holdsLock(t, elsewhere, j.sender) || !holdsLock(t, j.Journal, j.sender) {
 		t.Error("the lock is seen in another database, or not in its own")
@@ -252,14 +232,10 @@ func TestPostgresLockTaken(t *testing.T) {
 // of the database.
 func TestInterruptedWhileOpening(t *testing.T) {
 	dir, err := os.MkdirTemp("/tmp", "till-") // a socket's path must be short
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer os.RemoveAll(dir)
 	server, err := net.Listen("unix", dir+"/.s.PGSQL.5432")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer server.Close()
 	ctx, interrupt := context.WithCancel(context.Background())
 	go func() {
@@ -289,18 +265,12 @@ func TestInterruptedWhileOpening(t *testing.T) {
 func otherHolds(t *testing.T, j *book, statement string) *sql.Tx {
 	t.Helper()
 	db, err := sql.Open("pgx", placeOf(j))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { db.Close() })
 	held, err := db.Begin()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { held.Rollback() })
-	if _, err := held.Exec(statement); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t)(held.Exec(statement))
 	return held
 }
 
@@ -308,21 +278,17 @@ func otherHolds(t *testing.T, j *book, statement string) *sql.Tx {
 func TestPostgresLocked(t *testing.T) {
 	s := pgtest.Shared(t)
 	opened, err := Open(t.Context(), s.Database(t), Options{Now: time.Now, User: "ann", wait: 20 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	j := bookOf(opened)
 	defer j.Close()
 	bring(t, j, "1", order.Unknown)
 	held := otherHolds(t, j, "LOCK TABLE accounts")
-	ticket, err := j.Claim(t.Context(), shop, claim("2"))
+	ticket, err := j.Claim(t.Context(), claim("2"))
 	if !errors.Is(err, Broken) || ticket.order.OrderID != "" ||
 		!strings.Contains(err.Error(), "is locked by another program for more than 20ms") {
 		t.Errorf("got %+v, %v", ticket, err)
 	}
-	if err := held.Rollback(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, held.Rollback())
 	mustClaim(t, j, claim("2"))
 }
 
@@ -333,9 +299,7 @@ func TestPostgresSchemas(t *testing.T) {
 	s.Exec(t, place, "CREATE SCHEMA bob")
 	with := func(path string) string {
 		u, err := url.Parse(place)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		q := u.Query()
 		q.Set("search_path", path)
 		u.RawQuery = q.Encode()
@@ -348,9 +312,7 @@ func TestPostgresSchemas(t *testing.T) {
 		}
 		return err
 	}
-	if err := opens(with("bob")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, opens(with("bob")))
 	if err := opens(place); !errors.Is(err, Misplaced) || !strings.Contains(err.Error(), "in the schema bob") ||
 		!strings.Contains(err.Error(), " search_path=bob ") {
 		t.Errorf("without a schema: %v", err)
@@ -368,9 +330,7 @@ func TestPostgresSchemas(t *testing.T) {
 	s.Exec(t, upper, `CREATE SCHEMA "Shop"`)
 	s.Exec(t, upper, `CREATE SCHEMA shop`)
 	place = upper
-	if err := opens(with(`"Shop"`)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, opens(with(`"Shop"`)))
 	if err := opens(upper); err == nil || !strings.Contains(err.Error(), "search_path=%22Shop%22 ") {
 		t.Errorf("a schema whose name needs quotes: %v", err)
 	}
@@ -396,16 +356,12 @@ func TestPostgresCopy(t *testing.T) {
 		t.Errorf("nowhere: %v", err)
 	}
 	empty := s.Database(t)
-	if err := j.Copy(t.Context(), empty); err != nil {
-		t.Fatal(err)
-	}
+	must(t, j.Copy(t.Context(), empty))
 	if err := j.Copy(t.Context(), empty); err == nil || !strings.Contains(err.Error(), "has a history of its own") {
 		t.Errorf("once more: %v", err)
 	}
 	to, err := Open(t.Context(), empty, Options{Now: time.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer to.Close()
 	wantState(t, bookOf(to), "1", order.Accepted)
 }
@@ -420,9 +376,7 @@ func TestPostgresVerifiesOtherMachines(t *testing.T) {
 		t.Fatal(err)
 	}
 	authority := filepath.Join(dir, "ca.pem")
-	if err := os.WriteFile(authority, certificateOf(t, "db.test").pem, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(authority, certificateOf(t, "db.test").pem, 0o600))
 	tests := []struct {
 		address string
 		env     string
@@ -484,9 +438,7 @@ func TestPostgresVerifiesOtherMachines(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if strings.Contains(test.address+test.env, ".test") {
 				for _, to := range append(config.Fallbacks, &pgconn.FallbackConfig{TLSConfig: config.TLSConfig}) {
 					if to.TLSConfig == nil || to.TLSConfig.InsecureSkipVerify || to.TLSConfig.ServerName == "" {
@@ -501,9 +453,7 @@ func TestPostgresVerifiesOtherMachines(t *testing.T) {
 // TestPostgresLocalhost checks that localhost is this machine, whatever a name server answers.
 func TestPostgresLocalhost(t *testing.T) {
 	config, err := (&postgresDialect{address: "postgres://till@LocalHost/till?sslmode=disable"}).config()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if found, err := config.LookupFunc(t.Context(), "LocalHost"); err != nil ||
 		!slices.Equal(found, []string{"127.0.0.1", "::1"}) {
 		t.Errorf("it is %v, %v", found, err)
@@ -515,9 +465,7 @@ func TestPostgresLocalhost(t *testing.T) {
 func elsewhere(t *testing.T) string {
 	t.Helper()
 	all, err := net.InterfaceAddrs()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, a := range all {
 		if ip, ok := a.(*net.IPNet); ok && ip.IP.To4() != nil && !ip.IP.IsLoopback() {
 			return ip.IP.String()
@@ -532,9 +480,7 @@ func elsewhere(t *testing.T) string {
 func fakeServer(t *testing.T, host string, cert *tls.Certificate) (address string, got <-chan string) {
 	t.Helper()
 	server, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { server.Close() })
 	all := make(chan string, 1)
 	go func() {
@@ -578,9 +524,7 @@ type signed struct {
 func certificateOf(t *testing.T, names ...string) signed {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour),
 		NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true}
 	for _, name := range names {
@@ -591,9 +535,7 @@ func certificateOf(t *testing.T, names ...string) signed {
 		}
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return signed{tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key},
 		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}
 }
@@ -606,9 +548,7 @@ func TestPostgresKeepsThePassword(t *testing.T) {
 	t.Setenv("PGSSLROOTCERT", "")
 	cert := certificateOf(t, host)
 	authority := filepath.Join(t.TempDir(), "ca.pem")
-	if err := os.WriteFile(authority, cert.pem, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(authority, cert.pem, 0o600))
 	for _, test := range []struct {
 		name, host, query string
 		cert              *tls.Certificate
@@ -642,13 +582,9 @@ func TestPostgresWithoutTLS(t *testing.T) {
 	s := pgtest.Shared(t)
 	s.Guarded(t, "right/secret@")
 	at, err := url.Parse(s.Database(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	in, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { in.Close() })
 	go func() {
 		for {
@@ -683,10 +619,8 @@ func TestClock(t *testing.T) {
 	ahead := time.Now().Add(16 * time.Minute)
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open(func(o *Options) { o.Now, o.ownClock = func() time.Time { return ahead }, false })
-		now, err := j.of(t.Context(), shop).Moment(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		now, err := j.Moment(t.Context())
+		must(t, err)
 		if own := now.At.Equal(ahead); own == j.Shared() {
 			t.Errorf("the time is %v, and this machine's %v", now.At, ahead)
 		}

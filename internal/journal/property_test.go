@@ -90,7 +90,7 @@ func TestHistories(t *testing.T) {
 					sender := rapid.IntRange(0, 2).Draw(r, "sender")
 					c := Claim{OrderID: id, Content: rapid.SampledFrom(contents).Draw(r, "content"), AllowDuplicate: true,
 						Budgets: perDay(coffee.Amount.Minor + tea.Amount.Minor - 1)}
-					ticket, err := senders[sender].Claim(t.Context(), account, c)
+					ticket, err := senders[sender].in(t, account).Claim(t.Context(), c)
 					known(err)
 					if err != nil {
 						return
@@ -139,7 +139,7 @@ func TestHistories(t *testing.T) {
 				},
 				"lose the lock": func(r *rapid.T) { loseLock(t, senders[rapid.IntRange(0, 2).Draw(r, "sender")]) },
 				"reap": func(r *rapid.T) {
-					_, err := senders[0].Reap(t.Context(), account)
+					err := senders[0].of(account).Reap(t.Context())
 					known(err)
 				},
 				"read the list": func(r *rapid.T) {
@@ -147,11 +147,11 @@ func TestHistories(t *testing.T) {
 					for _, a := range h.attempts {
 						if a.taken != "" {
 							f := Evidence{OrderID: id, Withdrawal: a.taken}
-							o, err := senders[1].Order(t.Context(), account, id)
+							o, err := senders[1].of(account).Order(t.Context(), id)
 							if f.Content = o.Content; err != nil || o.Content != a.content {
 								f.Differs = "the content is another"
 							}
-							_, err = senders[1].Settle(t.Context(), account, f)
+							_, err = senders[1].of(account).Settle(t.Context(), f)
 							known(err)
 							h.evidence = h.evidence || f.Differs == ""
 						}
@@ -161,13 +161,13 @@ func TestHistories(t *testing.T) {
 					id, h := pick()
 					for _, a := range h.attempts {
 						if a.taken != "" {
-							known(senders[1].Show(t.Context(), account, id, a.taken))
+							known(senders[1].of(account).Show(t.Context(), map[string]string{id: a.taken}))
 						}
 					}
 				},
 				"say it was not sent": func(r *rapid.T) {
 					id, h := pick()
-					_, err := senders[2].Decide(t.Context(), account, Decision{OrderID: id, NotSent: true, Reason: "x"})
+					_, err := senders[2].in(t, account).Decide(t.Context(), Decision{OrderID: id, NotSent: true, Reason: "x"})
 					known(err)
 					if err == nil {
 						for _, a := range h.attempts {
@@ -178,7 +178,7 @@ func TestHistories(t *testing.T) {
 				"say what it was paid as": func(r *rapid.T) {
 					id, h := pick()
 					ids++
-					_, err := senders[2].Decide(t.Context(), account, Decision{OrderID: id, PaidAs: fmt.Sprint("p", ids)})
+					_, err := senders[2].in(t, account).Decide(t.Context(), Decision{OrderID: id, PaidAs: fmt.Sprint("p", ids)})
 					known(err)
 					h.evidence = h.evidence || err == nil
 				},
@@ -187,7 +187,7 @@ func TestHistories(t *testing.T) {
 						r.Fatalf("%d is kept as spent, and the orders come to %d", kept, counted)
 					}
 					for id, h := range orders {
-						o, err := senders[0].Order(t.Context(), account, id)
+						o, err := senders[0].of(account).Order(t.Context(), id)
 						if errors.Is(err, NotFound) {
 							continue
 						}

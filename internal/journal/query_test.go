@@ -19,10 +19,8 @@ func TestAccountsAndKeys(t *testing.T) {
 		j := open(func(o *Options) { o.Now = at.now })
 		standing := func(a order.Account) AccountStatus {
 			t.Helper()
-			s, err := j.Status(t.Context(), a)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s, err := j.of(a).Status(t.Context())
+			must(t, err)
 			return s
 		}
 		if s := standing(shop); s.Newest != nil || s.Unknown != 0 || s.Merchant != "" ||
@@ -31,17 +29,15 @@ func TestAccountsAndKeys(t *testing.T) {
 		}
 		check := func(err error) {
 			t.Helper()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 		}
-		check(j.NoteKey(t.Context(), shop, "k1", KeyChecked))
+		check(j.NoteKey(t.Context(), "k1", KeyChecked))
 		at.Time = noon.Add(time.Second)
-		check(j.NoteKey(t.Context(), shop, "k2", KeyChecked))
+		check(j.NoteKey(t.Context(), "k2", KeyChecked))
 		at.Time = noon.Add(2 * time.Second)
-		check(j.NoteKey(t.Context(), shop, "k1", KeyAdopted))
-		check(j.NoteService(t.Context(), shop, "m1", NotTried))
-		check(j.NoteService(t.Context(), shop, "", Kept))
+		check(j.NoteKey(t.Context(), "k1", KeyAdopted))
+		check(j.NoteService(t.Context(), "m1", NotTried))
+		check(j.NoteService(t.Context(), "", Kept))
 		bring(t, j, "1", order.Accepted)
 		at.Time = noon.Add(time.Hour)
 		bring(t, j, "2", order.Accepted)
@@ -57,14 +53,14 @@ func TestAccountsAndKeys(t *testing.T) {
 		}
 		office := order.Account{Address: shop.Address, Name: "office"}
 		for key, how := range map[string]string{"k2": KeyFirst, "k1": KeyChecked} { // another process was quicker
-			if err := j.NoteKey(t.Context(), office, key, how); !errors.Is(err, AccountChanged) {
+			if err := j.of(office).NoteKey(t.Context(), key, how); !errors.Is(err, AccountChanged) {
 				t.Errorf("key %s of another account: %v", key, err)
 			}
 		}
-		if err := j.NoteKey(t.Context(), shop, "k3", KeyFirst); !errors.Is(err, AccountChanged) {
+		if err := j.NoteKey(t.Context(), "k3", KeyFirst); !errors.Is(err, AccountChanged) {
 			t.Errorf("a first key beside others: %v", err)
 		}
-		check(j.NoteKey(t.Context(), office, "k2", KeyAdopted))
+		check(j.of(office).NoteKey(t.Context(), "k2", KeyAdopted))
 		if used, err := j.KeyUsedBy(t.Context(), "k2"); err != nil || !slices.Equal(used, []order.Account{shop, office}) {
 			t.Errorf("k2 was used by %v, %v", used, err)
 		}
@@ -108,9 +104,7 @@ func TestKeyOfACallThatNeverLeft(t *testing.T) {
 					mustFinishFor(t, j, order.Account{Address: shop.Address, Name: "office"},
 						Claim{OrderID: "9", Content: tea, Key: "key9"}, accepted("w9"))
 				}
-				if err := j.NoteKey(t.Context(), shop, "key1", tt.how); err != nil {
-					t.Fatal(err)
-				}
+				must(t, j.NoteKey(t.Context(), "key1", tt.how))
 				for i, out := range tt.before {
 					ticket := mustClaim(t, j, claim(fmt.Sprint(i+2)))
 					if out != (Outcome{}) {
@@ -136,10 +130,8 @@ func TestKeyOfACallThatNeverLeft(t *testing.T) {
 func TestEvidenceTiesItsKey(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
-		l := j.of(t.Context(), shop)
-		if err := l.NoteKey(t.Context(), "key9", KeyFirst); err != nil {
-			t.Fatal(err)
-		}
+		l := j.Ledger
+		must(t, l.NoteKey(t.Context(), "key9", KeyFirst))
 		if _, err := l.Settle(t.Context(),
 			Evidence{OrderID: "1", Withdrawal: "w1", Key: "key9", Content: claim("1").Content}); err != nil {
 			t.Fatal(err)
@@ -160,13 +152,11 @@ func TestFirstKeyIsTiedOnce(t *testing.T) {
 			a   order.Account
 			key string
 		}{{shop, "key1"}, {office, "key1"}, {shop, "key2"}} {
-			if err := j.NoteKey(t.Context(), noted.a, noted.key, KeyFirst); err != nil {
-				t.Fatal(err)
-			}
+			must(t, j.of(noted.a).NoteKey(t.Context(), noted.key, KeyFirst))
 		}
 		whole := j.dialect
 		j.dialect = failingCommit{whole}
-		if _, err := j.Claim(t.Context(), shop, claim("0")); !errors.Is(err, errNoCommit) {
+		if _, err := j.Claim(t.Context(), claim("0")); !errors.Is(err, errNoCommit) {
 			t.Errorf("without its commit: %v", err)
 		}
 		j.dialect = whole
@@ -174,16 +164,16 @@ func TestFirstKeyIsTiedOnce(t *testing.T) {
 		if used, err := j.KeyUsedBy(t.Context(), "key1"); err != nil || !slices.Equal(used, []order.Account{shop}) {
 			t.Errorf("key1 was used by %v, %v", used, err)
 		}
-		if _, err := j.Claim(t.Context(), office, claim("1")); !errors.Is(err, AccountChanged) {
+		if _, err := j.in(t, office).Claim(t.Context(), claim("1")); !errors.Is(err, AccountChanged) {
 			t.Errorf("with the same key for another account: %v", err)
 		}
 		other := claim("2")
 		other.Key = "key2"
-		if _, err := j.Claim(t.Context(), shop, other); !errors.Is(err, AccountChanged) {
+		if _, err := j.Claim(t.Context(), other); !errors.Is(err, AccountChanged) {
 			t.Errorf("with another first key: %v", err)
 		}
 		seen := Evidence{OrderID: "3", Withdrawal: "w3", Content: claim("3").Content, Key: "key2"}
-		if o, err := j.Settle(t.Context(), shop, seen); !errors.Is(err, AccountChanged) {
+		if o, err := j.Settle(t.Context(), seen); !errors.Is(err, AccountChanged) {
 			t.Errorf("with what another first key has read: %+v, %v", o, err)
 		}
 	})
@@ -191,13 +181,11 @@ func TestFirstKeyIsTiedOnce(t *testing.T) {
 
 func mustFinishFor(t *testing.T, j *book, a order.Account, c Claim, out Outcome) {
 	t.Helper()
-	ticket, err := j.Claim(t.Context(), a, c)
+	ticket, err := j.in(t, a).Claim(t.Context(), c)
 	if err == nil {
 		_, err = j.Finish(t.Context(), ticket, out)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 func TestRenameMovesTheHistory(t *testing.T) {
@@ -209,36 +197,30 @@ func TestRenameMovesTheHistory(t *testing.T) {
 			t.Errorf("an account that is not there: %v", err)
 		}
 		bring(t, j, "1", order.Accepted)
-		if err := j.NoteKey(t.Context(), shop, "k1", KeyChecked); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := j.Claim(t.Context(), office, claim("1")); err != nil {
-			t.Fatal(err)
-		}
+		must(t, j.NoteKey(t.Context(), "k1", KeyChecked))
+		mustDo(t)(j.in(t, office).Claim(t.Context(), claim("1")))
 		for _, to := range []order.Account{office, shop} {
 			if err := j.Rename(t.Context(), shop, to); !errors.Is(err, AccountChanged) || AsError(err).Account != to {
 				t.Errorf("to %v, which has a history: %v", to, err)
 			}
 		}
-		if err := j.NoteKey(t.Context(), moved, "k2", KeyFirst); err != nil { // the account exists, but nothing was sent
+		if err := j.of(moved).NoteKey(t.Context(), "k2", KeyFirst); err != nil { // the account exists, but nothing was sent
 			t.Fatal(err)
 		}
-		if err := j.of(t.Context(), moved).Accept(t.Context(), Exceptions{}, "a new shop"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, j.of(moved).Accept(t.Context(), Exceptions{}, "a new shop"))
 		if err := j.Rename(t.Context(), shop, moved); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := j.Order(t.Context(), shop, "1"); !errors.Is(err, NotFound) {
+		if _, err := j.Order(t.Context(), "1"); !errors.Is(err, NotFound) {
 			t.Errorf("under the old name: %v", err)
 		}
-		if o, err := j.Order(t.Context(), moved, "1"); err != nil || o.State != order.Accepted {
+		if o, err := j.of(moved).Order(t.Context(), "1"); err != nil || o.State != order.Accepted {
 			t.Errorf("under the new name: %+v, %v", o, err)
 		}
-		if _, err := j.Claim(t.Context(), moved, claim("1")); !errors.Is(err, Exists) {
+		if _, err := j.in(t, moved).Claim(t.Context(), claim("1")); !errors.Is(err, Exists) {
 			t.Errorf("sent under the new name: %v", err)
 		}
-		if s, err := j.Status(t.Context(), moved); err != nil || !slices.Equal(s.Keys, []string{"k1"}) {
+		if s, err := j.of(moved).Status(t.Context()); err != nil || !slices.Equal(s.Keys, []string{"k1"}) {
 			t.Errorf("the keys are %v, %v", s.Keys, err)
 		}
 	})
@@ -252,38 +234,23 @@ func TestRenameIsRefusedDuringARun(t *testing.T) {
 	for name, prepare := range map[string]func(t *testing.T, applies *book) (old, to order.Account){
 		"a history": func(t *testing.T, applies *book) (old, to order.Account) {
 			bring(t, applies, "1", order.Accepted)
-			if err := applies.of(t.Context(), shop).Alone(t.Context(), "cafe", true); err != nil {
-				t.Fatal(err)
-			}
+			must(t, applies.Alone(t.Context(), "cafe"))
 			return shop, moved
 		},
 		"a history, and its new name has an empty account": func(t *testing.T, applies *book) (old, to order.Account) {
 			bring(t, applies, "1", order.Accepted)
-			err := applies.of(t.Context(), shop).Alone(t.Context(), "cafe", true)
-			if err == nil {
-				_, err = applies.entered(t.Context(), moved)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, applies.Alone(t.Context(), "cafe"))
+			applies.in(t, moved)
 			return shop, moved
 		},
 		"a new account": func(t *testing.T, applies *book) (old, to order.Account) {
-			if err := applies.of(t.Context(), shop).Alone(t.Context(), "cafe", true); err != nil {
-				t.Fatal(err)
-			}
+			must(t, applies.Alone(t.Context(), "cafe"))
 			mustBegin(t, applies, Run{Name: "cafe", Digest: "cafe"}, row("1"))
 			return shop, moved
 		},
 		"an empty account": func(t *testing.T, applies *book) (old, to order.Account) {
 			bring(t, applies, "1", order.Accepted)
-			empty, err := applies.entered(t.Context(), moved)
-			if err == nil {
-				err = empty.Alone(t.Context(), "cafe", true)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, applies.in(t, moved).Alone(t.Context(), "cafe", true))
 			return shop, moved
 		},
 	} {
@@ -321,12 +288,8 @@ func TestFinishAfterRename(t *testing.T) {
 		bring(t, j, "1", order.Accepted)
 		ticket := mustClaim(t, j, claim("2"))
 		loseLock(t, j)
-		if _, err := other.Reap(t.Context(), shop); err != nil {
-			t.Fatal(err)
-		}
-		if err := other.Rename(t.Context(), shop, moved); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t)(other.Reap(t.Context()))
+		must(t, other.Rename(t.Context(), shop, moved))
 		if o := mustFinish(t, j, ticket, accepted("w1")); o.State != order.Unknown {
 			t.Errorf("the id of order 1 was taken for order 2: %+v", o)
 		}
@@ -349,15 +312,11 @@ func TestUnshown(t *testing.T) {
 		bring(t, j, "paid as", order.Unknown)
 		mustDecide(t, j, Decision{OrderID: "paid as", PaidAs: "w9"})
 		bring(t, j, "seen", order.Unknown)
-		if err := j.Show(t.Context(), shop, "seen", "w8"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, j.Show(t.Context(), "seen", "w8"))
 		mustBegin(t, j, Run{Name: "r1", Digest: "r1..."}, Row{OrderID: "never sent", Content: tea})
 		var got []string
-		for o, err := range j.of(t.Context(), shop).Unshown(t.Context()) {
-			if err != nil {
-				t.Fatal(err)
-			}
+		for o, err := range j.Unshown(t.Context()) {
+			must(t, err)
 			got = append(got, o.OrderID)
 		}
 		if want := []string{"planned", "sending", "rejected", "unknown", "not sent", "paid as"}; !slices.Equal(got, want) {
@@ -403,27 +362,25 @@ func TestFilters(t *testing.T) {
 		}
 		for _, test := range tests {
 			var got []string
-			for o, err := range j.Orders(t.Context(), shop, test.f) {
-				if err != nil {
-					t.Fatal(err)
-				}
+			for o, err := range j.Orders(t.Context(), test.f) {
+				must(t, err)
 				got = append(got, o.OrderID)
 			}
 			if !slices.Equal(got, test.want) {
 				t.Errorf("%s: %v, want %v", test.name, got, test.want)
 			}
 		}
-		for o, err := range j.Orders(t.Context(), order.Account{Address: "", Name: ""}, order.Filter{}) {
+		for o, err := range j.of(order.Account{Address: "", Name: ""}).Orders(t.Context(), order.Filter{}) {
 			t.Errorf("of an account that is not there: %v, %v", o, err)
 		}
-		for range j.Orders(t.Context(), shop, order.Filter{}) {
+		for range j.Orders(t.Context(), order.Filter{}) {
 			break // the journal still works
 		}
-		if _, err := j.Order(t.Context(), shop, "none"); !errors.Is(err, NotFound) {
+		if _, err := j.Order(t.Context(), "none"); !errors.Is(err, NotFound) {
 			t.Errorf("an order that is not there: %v", err)
 		}
 		j.Close()
-		for _, err := range j.Orders(t.Context(), shop, order.Filter{}) {
+		for _, err := range j.Orders(t.Context(), order.Filter{}) {
 			if !errors.Is(err, Broken) {
 				t.Errorf("of a closed journal: %v", err)
 			}

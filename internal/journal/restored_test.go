@@ -12,14 +12,10 @@ import (
 func opensRestored(t *testing.T, place string) bool {
 	t.Helper()
 	j, err := Open(t.Context(), place, Options{Now: time.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer j.Close()
-	restored, err := bookOf(j).Restored(t.Context(), shop)
-	if err != nil {
-		t.Fatal(err)
-	}
+	restored, err := bookOf(j).Restored(t.Context())
+	must(t, err)
 	return restored
 }
 
@@ -27,9 +23,7 @@ func opensRestored(t *testing.T, place string) bool {
 func sendsIn(t *testing.T, place, id string) {
 	t.Helper()
 	opened, err := Open(t.Context(), place, Options{Now: time.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer opened.Close()
 	j := bookOf(opened)
 	mustFinish(t, j, mustClaim(t, j, claim(id)), accepted("w"+id))
@@ -82,18 +76,14 @@ func TestCopiesAreRestored(t *testing.T) {
 			sendsIn(t, path, "1")
 			backup := copyFiles(t, path, "")
 			sendsIn(t, path, "2")
-			if err := tt.does(t, path, backup); err != nil {
-				t.Fatal(err)
-			}
+			must(t, tt.does(t, path, backup))
 			for range 2 { // it is recorded
 				if got := opensRestored(t, path); got != tt.want {
 					t.Fatalf("restored: %v, want %v", got, tt.want)
 				}
 			}
 			j := mustOpenFile(t, path)
-			if err := j.Agree(t.Context(), shop); err != nil {
-				t.Fatal(err)
-			}
+			must(t, j.Agree(t.Context()))
 			j.Close()
 			sendsIn(t, path, "3")
 			if opensRestored(t, path) {

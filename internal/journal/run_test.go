@@ -33,20 +33,16 @@ func row(id string) Row {
 
 func mustBegin(t *testing.T, j *book, r Run, all ...Row) Run {
 	t.Helper()
-	run, err := j.BeginRun(t.Context(), shop, r, rows(all...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	run, err := j.BeginRun(t.Context(), r, rows(all...))
+	must(t, err)
 	return run
 }
 
 func wantRows(t *testing.T, j *book, run Run, want ...string) {
 	t.Helper()
 	var got []string
-	for o, err := range j.Orders(t.Context(), shop, order.Filter{Run: run.Name}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for o, err := range j.Orders(t.Context(), order.Filter{Run: run.Name}) {
+		must(t, err)
 		got = append(got, o.OrderID+" "+string(o.State))
 	}
 	if !slices.Equal(got, want) {
@@ -82,14 +78,14 @@ func TestBeginRun(t *testing.T) {
 		r.Before = 2
 		mustBegin(t, j, r)
 		wantRows(t, j, run, want...)
-		all2, err := j.Runs(t.Context(), shop)
+		all2, err := j.Runs(t.Context())
 		if err != nil || len(all2) != 1 || all2[0].Before != 3 || all2[0].Digest != r.Digest ||
 			!all2[0].Began.Equal(run.Began) {
 			t.Errorf("the runs are %+v, %v", all2, err)
 		}
 		// Another plan may have some of the same orders, but not the same name.
 		r.Digest = "sha256:cafe2"
-		if _, err := j.BeginRun(t.Context(), shop, r, rows(row("8"))); !errors.Is(err, RunChanged) {
+		if _, err := j.BeginRun(t.Context(), r, rows(row("8"))); !errors.Is(err, RunChanged) {
 			t.Errorf("another plan of the same name: %v", err)
 		}
 		second := mustBegin(t, j, Run{Name: "beef", Digest: "sha256:beef"}, row("1"), row("8"))
@@ -122,18 +118,18 @@ func TestBeginRunOfABatch(t *testing.T) {
 		mustBegin(t, j, Run{Name: "cafe", Digest: "cafe", Batch: "may"})
 		mustBegin(t, j, Run{Name: "tea", Digest: "tea", Batch: "june"}, row("2"))
 		for _, since := range []string{"", "tea", "other"} {
-			if _, err := j.BeginRun(t.Context(), shop, Run{Name: "beef", Digest: "beef", Batch: "may", Since: since},
+			if _, err := j.BeginRun(t.Context(), Run{Name: "beef", Digest: "beef", Batch: "may", Since: since},
 				rows(row("3"))); !errors.Is(err, BatchChanged) {
 				t.Errorf("since %q: %v", since, err)
 			}
 		}
 		mustBegin(t, j, Run{Name: "beef", Digest: "beef", Batch: "may", Since: "cafe"}, row("3"))
-		if _, err := j.BeginRun(t.Context(), shop, Run{Name: "cafe", Digest: "cafe", Batch: "may"},
+		if _, err := j.BeginRun(t.Context(), Run{Name: "cafe", Digest: "cafe", Batch: "may"},
 			rows()); !errors.Is(err, BatchChanged) {
 			t.Errorf("the first one goes on: %v", err)
 		}
 		older := Claim{OrderID: "1", Content: row("1").Content, Key: "key1", Run: "cafe", Batch: "may", SameContent: true}
-		if _, err := j.Claim(t.Context(), shop, older); !errors.Is(err, BatchChanged) {
+		if _, err := j.Claim(t.Context(), older); !errors.Is(err, BatchChanged) {
 			t.Errorf("a row of the first one is claimed: %v", err)
 		}
 	})
@@ -164,16 +160,16 @@ func TestBeginRunWhole(t *testing.T) {
 			},
 		}
 		for name, seq := range tests {
-			_, err := j.BeginRun(t.Context(), shop, Run{Name: name, Digest: name}, seq)
+			_, err := j.BeginRun(t.Context(), Run{Name: name, Digest: name}, seq)
 			if name == "unreadable" && err != torn || name == "other content" && !errors.Is(err, RunChanged) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-		if runs, err := j.Runs(t.Context(), shop); err != nil || len(runs) > 0 {
+		if runs, err := j.Runs(t.Context()); err != nil || len(runs) > 0 {
 			t.Errorf("there are runs: %v, %v", runs, err)
 		}
 		n := 0
-		for range j.Orders(t.Context(), shop, order.Filter{}) {
+		for range j.Orders(t.Context(), order.Filter{}) {
 			n++
 		}
 		if n != 1 {
@@ -181,10 +177,8 @@ func TestBeginRunWhole(t *testing.T) {
 		}
 		mustBegin(t, j, Run{Name: "whole", Digest: "whole"}, all...)
 		var got []string
-		for o, err := range j.Orders(t.Context(), shop, order.Filter{Run: "whole"}) {
-			if err != nil {
-				t.Fatal(err)
-			}
+		for o, err := range j.Orders(t.Context(), order.Filter{Run: "whole"}) {
+			must(t, err)
 			got = append(got, o.OrderID)
 		}
 		if len(got) != 501 || got[0] != "0" || got[499] != "499" || got[500] != "500" {
@@ -200,7 +194,7 @@ func TestClaimOfARun(t *testing.T) {
 		c := claim("1")
 		c.Run, c.Note, c.SameContent = "cafe", "note 1", true
 		c.Amount.Minor++
-		if _, err := j.Claim(t.Context(), shop, c); !errors.Is(err, Exists) || AsError(err).Same {
+		if _, err := j.Claim(t.Context(), c); !errors.Is(err, Exists) || AsError(err).Same {
 			t.Errorf("with other content: %v", err)
 		}
 		c.Amount.Minor--
@@ -221,7 +215,7 @@ func TestClaimIsOfTheRow(t *testing.T) {
 		r := row("1")
 		r.Callback, r.Note = "http://shop.test/other", "other"
 		run := mustBegin(t, j, Run{Name: "cafe", Digest: "cafe"}, r)
-		ticket := mustClaim(t, j, rowClaims(t, j.of(t.Context(), shop), run)[0])
+		ticket := mustClaim(t, j, rowClaims(t, j.Ledger, run)[0])
 		if o := ticket.Order(); o.Callback != r.Callback || o.Note != r.Note || o.Content != r.Content || o.Run != "cafe" {
 			t.Errorf("it sends %+v", o)
 		}
@@ -237,15 +231,15 @@ func TestHeldAndPaid(t *testing.T) {
 		for i := range 250 {
 			ids = append(ids, fmt.Sprint(i))
 		}
-		held, err := j.Held(t.Context(), shop, ids)
+		held, err := j.Held(t.Context(), ids)
 		if err != nil || len(held) != 2 || held["1"].State != order.Accepted || held["2"].State != order.Unknown {
 			t.Errorf("held are %v, %v", held, err)
 		}
-		if held, err := j.Held(t.Context(), order.Account{Address: "other", Name: ""}, ids); err != nil || len(held) > 0 {
+		if held, err := j.of(order.Account{Address: "other", Name: ""}).Held(t.Context(), ids); err != nil || len(held) > 0 {
 			t.Errorf("another account holds %v, %v", held, err)
 		}
 		addresses := append(ids, claim("1").Address)
-		paid, err := j.Paid(t.Context(), shop, addresses)
+		paid, err := j.Paid(t.Context(), addresses)
 		if err != nil || len(paid) != 1 || !paid[claim("1").Address] {
 			t.Errorf("paid are %v, %v", paid, err)
 		}
@@ -267,14 +261,14 @@ func TestAttempted(t *testing.T) {
 		} {
 			c.bring()
 			for _, code := range []string{unit.Code, strings.ToUpper(unit.Code)} {
-				got, err := j.of(t.Context(), shop).Attempted(t.Context(), api.Currency{Kind: unit.Kind, Code: code})
+				got, err := j.Attempted(t.Context(), api.Currency{Kind: unit.Kind, Code: code})
 				if err != nil || got != c.want {
 					t.Errorf("with an order that is %s, %s is attempted: %v, %v", c.state, code, got, err)
 				}
 			}
 		}
 		for _, other := range []api.Currency{{Kind: unit.Kind, Code: "Other"}, {Kind: "Else", Code: unit.Code}} {
-			if got, err := j.of(t.Context(), shop).Attempted(t.Context(), other); err != nil || got {
+			if got, err := j.Attempted(t.Context(), other); err != nil || got {
 				t.Errorf("%v is attempted: %v, %v", other, got, err)
 			}
 		}
@@ -284,18 +278,15 @@ func TestAttempted(t *testing.T) {
 func TestAloneAllowsOneRunUnlessShared(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j, other := open(), open()
-		if err := j.Alone(t.Context(), "cafe"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, j.Alone(t.Context(), "cafe"))
 		if err := j.Alone(t.Context(), "cafe"); err != nil {
 			t.Errorf("of itself: %v", err)
 		}
 		wantAppliers(t, other, "cafe by ann on till1")
 		for _, run := range []string{"cafe", "beef"} {
 			err := other.Alone(t.Context(), run)
-			if shared := IsPostgres(placeOf(j)); shared && err != nil ||
-				!shared && (!errors.Is(err, Busy) ||
-					err.Error() != "another process applies a plan from this journal: run cafe, by ann on till1") {
+			if shared := IsPostgres(placeOf(j)); shared && err != nil || !shared && (!errors.Is(err, Busy) ||
+				err.Error() != "another process applies a plan from this journal: run cafe, by ann on till1") {
 				t.Errorf("of another, %s: %v", run, err)
 			}
 		}
@@ -312,9 +303,7 @@ func TestAloneAllowsOneRunUnlessShared(t *testing.T) {
 		wantAppliers(t, third)
 		for range 3 { // processes that are gone are removed
 			one := open()
-			if err := one.Alone(t.Context(), "beef"); err != nil {
-				t.Fatal(err)
-			}
+			must(t, one.Alone(t.Context(), "beef"))
 			one.Close()
 			wantAppliers(t, third)
 		}
@@ -330,14 +319,10 @@ func TestAloneAllowsOneRunUnlessShared(t *testing.T) {
 func TestLeave(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j, other := open(), open()
-		if err := j.Alone(t.Context(), "cafe"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, j.Alone(t.Context(), "cafe"))
 		leave := func(by *book, run string) {
 			t.Helper()
-			if err := by.of(t.Context(), shop).Leave(t.Context(), run); err != nil {
-				t.Fatal(err)
-			}
+			must(t, by.Leave(t.Context(), run))
 		}
 		leave(other, "cafe")
 		leave(j, "beef")
@@ -359,9 +344,7 @@ func wantAppliers(t *testing.T, j *book, want ...string) {
 	var got []string
 	for range 500 { // PostgreSQL takes a moment to notice that a process is gone
 		living, err := j.Appliers(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		got = nil
 		for _, a := range living {
 			got = append(got, a.Run+" by "+a.User+" on "+a.Host)
@@ -385,10 +368,8 @@ func TestOrdersOfAnyRun(t *testing.T) {
 		for want, f := range map[string]order.Filter{"2 3 4": {Runs: true},
 			"2": {Runs: true, States: []order.State{order.Unknown}}, "2 4": {Runs: true, Run: "beef"}} {
 			var got []string
-			for o, err := range j.Orders(t.Context(), shop, f) {
-				if err != nil {
-					t.Fatal(err)
-				}
+			for o, err := range j.Orders(t.Context(), f) {
+				must(t, err)
 				got = append(got, o.OrderID)
 			}
 			slices.Sort(got)
@@ -405,14 +386,14 @@ func TestOthersWriteWhileARunBegins(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j, other := open(), open(func(o *Options) { o.wait = 100 * time.Millisecond })
 		wrote := 0
-		run, err := j.BeginRun(t.Context(), shop, Run{Name: "cafe", Digest: "cafe"}, func(yield func(Row, error) bool) {
+		run, err := j.BeginRun(t.Context(), Run{Name: "cafe", Digest: "cafe"}, func(yield func(Row, error) bool) {
 			for i := range 3*rowsInAPiece + 1 {
 				if i%rowsInAPiece == 0 {
 					bring(t, other, fmt.Sprint("single ", i), order.Accepted)
 					wrote++
 				}
 				if i%1000 == 0 {
-					if runs, err := other.Runs(t.Context(), shop); err != nil || len(runs) > 0 {
+					if runs, err := other.Runs(t.Context()); err != nil || len(runs) > 0 {
 						t.Errorf("it is said to have begun: %v, %v", runs, err)
 					}
 				}
@@ -424,7 +405,7 @@ func TestOthersWriteWhileARunBegins(t *testing.T) {
 		if err != nil || wrote != 4 {
 			t.Fatal(wrote, err)
 		}
-		sums, err := other.Sums(t.Context(), shop, run.Name)
+		sums, err := other.Sums(t.Context(), run.Name)
 		if err != nil || len(sums) != 1 || sums[0].Rows != 3*rowsInAPiece+1 {
 			t.Errorf("it has %+v, %v", sums, err)
 		}
@@ -436,7 +417,7 @@ func TestOthersWriteWhileARunBegins(t *testing.T) {
 func TestDeadBeginningIsForgotten(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		dying, j := open(), open()
-		_, err := dying.BeginRun(t.Context(), shop, Run{Name: "dead", Digest: "dead"}, func(yield func(Row, error) bool) {
+		_, err := dying.BeginRun(t.Context(), Run{Name: "dead", Digest: "dead"}, func(yield func(Row, error) bool) {
 			for i := range rowsInAPiece + 1 {
 				if !yield(row(fmt.Sprint(i)), nil) {
 					return
@@ -450,11 +431,9 @@ func TestDeadBeginningIsForgotten(t *testing.T) {
 		if err == nil {
 			t.Fatal("it has begun")
 		}
-		if _, err := j.Reap(t.Context(), shop); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t)(j.Reap(t.Context()))
 		left := 0
-		for o, err := range j.Orders(t.Context(), shop, order.Filter{}) {
+		for o, err := range j.Orders(t.Context(), order.Filter{}) {
 			if left++; err != nil || o.OrderID != "7" || o.State != order.Unknown {
 				t.Errorf("left is %+v, %v", o, err)
 			}
@@ -492,7 +471,7 @@ func TestRunBeginsWhollyOrNotAtAll(t *testing.T) {
 			}
 		}}
 		const all = 2*rowsInAPiece + 1
-		run, err := j.BeginRun(t.Context(), shop, Run{Name: "cafe", Digest: "cafe"}, func(yield func(Row, error) bool) {
+		run, err := j.BeginRun(t.Context(), Run{Name: "cafe", Digest: "cafe"}, func(yield func(Row, error) bool) {
 			for i := range all {
 				if !yield(row(fmt.Sprint(i)), nil) {
 					return
@@ -500,7 +479,7 @@ func TestRunBeginsWhollyOrNotAtAll(t *testing.T) {
 			}
 			loseLock(t, j)
 			go func() {
-				_, err := other.Reap(t.Context(), shop)
+				_, err := other.Reap(t.Context())
 				removed <- err
 			}()
 			<-half
@@ -511,7 +490,7 @@ func TestRunBeginsWhollyOrNotAtAll(t *testing.T) {
 		}
 		rows := 0
 		if err == nil {
-			sums, e := j.Sums(t.Context(), shop, run.Name)
+			sums, e := j.Sums(t.Context(), run.Name)
 			if e != nil {
 				t.Fatal(e)
 			}
@@ -526,7 +505,7 @@ func TestRunBeginsWhollyOrNotAtAll(t *testing.T) {
 		if !errors.Is(err, RunChanged) {
 			t.Errorf("it ended with %v", err)
 		}
-		for o := range j.Orders(t.Context(), shop, order.Filter{}) {
+		for o := range j.Orders(t.Context(), order.Filter{}) {
 			if o.OrderID != "single" {
 				t.Fatalf("left is order %s", o.OrderID)
 			}
@@ -552,11 +531,11 @@ func TestRunIsNotBegunByItsLastPiece(t *testing.T) {
 						mustExec(t, other, change)
 					}
 				}}
-				_, err := j.BeginRun(t.Context(), shop, Run{Name: "cafe", Digest: "cafe", Batch: "june"}, rows(row("1"), row("2")))
+				_, err := j.BeginRun(t.Context(), Run{Name: "cafe", Digest: "cafe", Batch: "june"}, rows(row("1"), row("2")))
 				if !errors.Is(err, want) || writes < 3 {
 					t.Errorf("got %v after %d writes", err, writes)
 				}
-				runs, err := j.Runs(t.Context(), shop)
+				runs, err := j.Runs(t.Context())
 				if err != nil || slices.ContainsFunc(runs, func(r Run) bool { return r.Name == "cafe" }) {
 					t.Errorf("the runs are %+v, %v", runs, err)
 				}
@@ -571,12 +550,12 @@ func TestClaimOfARowThatIsGone(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
 		run := mustBegin(t, j, Run{Name: "cafe", Digest: "cafe"}, row("1"))
-		recorded := rowClaims(t, j.of(t.Context(), shop), run)
+		recorded := rowClaims(t, j.Ledger, run)
 		mustExec(t, j, "DELETE FROM run_rows; DELETE FROM events; DELETE FROM orders")
-		if _, err := j.Claim(t.Context(), shop, recorded[0]); !errors.Is(err, NotFound) {
+		if _, err := j.Claim(t.Context(), recorded[0]); !errors.Is(err, NotFound) {
 			t.Errorf("got %v", err)
 		}
-		for o := range j.Orders(t.Context(), shop, order.Filter{}) {
+		for o := range j.Orders(t.Context(), order.Filter{}) {
 			t.Errorf("it made %+v", o)
 		}
 	})
@@ -587,8 +566,8 @@ func TestClaimOfARowThatIsGone(t *testing.T) {
 func TestLivingBeginningIsLeftAlone(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j, other := open(), open()
-		_, err := j.BeginRun(t.Context(), shop, Run{Name: "cafe", Digest: "sha256:cafe"}, func(yield func(Row, error) bool) {
-			if err := other.of(t.Context(), shop).Reap(t.Context()); err != nil {
+		_, err := j.BeginRun(t.Context(), Run{Name: "cafe", Digest: "sha256:cafe"}, func(yield func(Row, error) bool) {
+			if err := other.Ledger.Reap(t.Context()); err != nil {
 				t.Error(err)
 			}
 			yield(row("1"), nil)
@@ -605,9 +584,7 @@ func TestBegunRunIsNotTakenBack(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
 		run := mustBegin(t, j, Run{Name: "cafe", Digest: "cafe"}, row("1"), row("2"))
-		if err := j.of(t.Context(), shop).discard(t.Context(), run); err != nil {
-			t.Fatal(err)
-		}
+		must(t, j.discard(t.Context(), run))
 		wantRows(t, j, run, "1 planned", "2 planned")
 	})
 }
@@ -618,7 +595,7 @@ func TestDecimalsSent(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
 		run := mustBegin(t, j, Run{Name: "cafe", Digest: "sha256:cafe"}, row("1"), row("2"), row("3"))
-		l := j.of(t.Context(), shop)
+		l := j.Ledger
 		send := func(i int, decimals int64, o Outcome) {
 			c := rowClaims(t, l, run)[i]
 			c.Decimals = decimals

@@ -62,9 +62,8 @@ func TestMigration(t *testing.T) {
 func TestMigrationFails(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
-		_, err := Open(t.Context(), placeOf(j),
-			Options{Now: j.options.Now, steps: append(schema(),
-				"CREATE TABLE later (x BIGINT NOT NULL); INSERT INTO nowhere (x) VALUES (1)")})
+		_, err := Open(t.Context(), placeOf(j), Options{Now: j.options.Now, steps: append(schema(),
+			"CREATE TABLE later (x BIGINT NOT NULL); INSERT INTO nowhere (x) VALUES (1)")})
 		if err == nil {
 			t.Fatal("it was opened")
 		}
@@ -118,9 +117,7 @@ func TestOldVersion(t *testing.T) {
 			}
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		j := open()
 		for i, state := range order.States() {
 			if o := wantState(t, j, string(state), state); o.Last().Number != int64(i+1) || o.InDoubt() != (i > 0) ||
@@ -157,12 +154,10 @@ func TestOldVersionKnowsWhatWasShown(t *testing.T) {
 			}
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		j := open()
 		for i, e := range told {
-			_, err := j.Decide(t.Context(), shop, Decision{OrderID: fmt.Sprint(i), NotSent: true, Reason: "x"})
+			_, err := j.Decide(t.Context(), Decision{OrderID: fmt.Sprint(i), NotSent: true, Reason: "x"})
 			if refused := errors.Is(err, Shown) && AsError(err).Order.Shown == e.withdrawal; refused != e.shown ||
 				!refused && err != nil {
 				t.Errorf("%s %q: %v", e.what, e.withdrawal, err)

@@ -24,17 +24,17 @@ func TestDeadSenderLeavesItsOrderUnknown(t *testing.T) {
 			}
 		}
 		// While it lives, no other process changes its order.
-		if n, err := j.Reap(t.Context(), shop); n != 0 || err != nil {
+		if n, err := j.Reap(t.Context()); n != 0 || err != nil {
 			t.Fatalf("Reap: %d, %v", n, err)
 		}
 		if o := mustSettle(t, j, Evidence{OrderID: "1", Withdrawal: "w1"}); o.State != order.Sending {
 			t.Errorf("Settle moved it to %s", o.State)
 		}
-		if _, err := j.Decide(t.Context(), shop, Decision{OrderID: "1", NotSent: true, Reason: "x"}); !errors.Is(err,
+		if _, err := j.Decide(t.Context(), Decision{OrderID: "1", NotSent: true, Reason: "x"}); !errors.Is(err,
 			OrderChanged) || AsError(err).Order.State != order.Sending {
 			t.Errorf("Decide: %v", err)
 		}
-		if _, err := j.Claim(t.Context(), shop, claim("1")); !errors.Is(err, Exists) || !AsError(err).Alive {
+		if _, err := j.Claim(t.Context(), claim("1")); !errors.Is(err, Exists) || !AsError(err).Alive {
 			t.Errorf("Claim: %v", err)
 		}
 		if err := j.Rename(t.Context(), shop,
@@ -47,14 +47,14 @@ func TestDeadSenderLeavesItsOrderUnknown(t *testing.T) {
 			}
 		}
 		// Each of these calls finds it dead.
-		if _, err := j.Claim(t.Context(), shop, claim("1")); !errors.Is(err, Exists) || AsError(err).Alive ||
+		if _, err := j.Claim(t.Context(), claim("1")); !errors.Is(err, Exists) || AsError(err).Alive ||
 			AsError(err).Order.State != order.Unknown {
 			t.Errorf("Claim: %v", err)
 		}
 		wantState(t, j, "1", order.Unknown)
 		c := claim("2")
 		c.OrderID = "another"
-		if _, err := j.Claim(t.Context(), shop, c); !errors.Is(err, Duplicate) {
+		if _, err := j.Claim(t.Context(), c); !errors.Is(err, Duplicate) {
 			t.Errorf("Claim of a duplicate: %v", err)
 		}
 		wantState(t, j, "2", order.Unknown)
@@ -64,7 +64,7 @@ func TestDeadSenderLeavesItsOrderUnknown(t *testing.T) {
 		if o := mustDecide(t, j, Decision{OrderID: "4", NotSent: true, Reason: "x"}); o.State != order.Planned {
 			t.Errorf("Decide: %+v", o)
 		}
-		if n, err := j.Reap(t.Context(), shop); n != 1 || err != nil {
+		if n, err := j.Reap(t.Context()); n != 1 || err != nil {
 			t.Errorf("Reap: %d, %v", n, err)
 		}
 		o := wantState(t, j, "5", order.Unknown)
@@ -89,7 +89,7 @@ func TestTwoJournalsInOneProcess(t *testing.T) {
 		ticket := mustClaim(t, a, claim("1"))
 		mustClaim(t, b, claim("2"))
 		for _, j := range []*book{a, b} {
-			if n, err := j.Reap(t.Context(), shop); n != 0 || err != nil {
+			if n, err := j.Reap(t.Context()); n != 0 || err != nil {
 				t.Errorf("Reap: %d, %v", n, err)
 			}
 		}
@@ -97,11 +97,11 @@ func TestTwoJournalsInOneProcess(t *testing.T) {
 		c := open()
 		for n := 0; n == 0 && IsPostgres(placeOf(a)); { // the server takes a moment to see it
 			var err error
-			if n, err = c.Reap(t.Context(), shop); err != nil {
+			if n, err = c.Reap(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
-		c.Reap(t.Context(), shop)
+		c.Reap(t.Context())
 		wantState(t, a, "1", order.Sending)
 		wantState(t, a, "2", order.Unknown)
 		mustFinish(t, a, ticket, accepted("w1"))
@@ -137,7 +137,7 @@ func TestOneOfManyClaimsWins(t *testing.T) {
 			wait.Go(func() {
 				j := journals[worker%2]
 				for i := range tickets {
-					ticket, err := j.Claim(t.Context(), shop, claim(fmt.Sprint(i)))
+					ticket, err := j.Claim(t.Context(), claim(fmt.Sprint(i)))
 					if errors.Is(err, Exists) {
 						continue
 					}
@@ -192,10 +192,8 @@ func TestFailedWriteDoesNotUndoOthers(t *testing.T) {
 			}
 		}
 		keys := func() []string {
-			s, err := j.Status(t.Context(), shop)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s, err := j.Status(t.Context())
+			must(t, err)
 			slices.Sort(s.Keys)
 			return s.Keys
 		}
@@ -231,7 +229,7 @@ func TestFailedWriteDoesNotUndoOthers(t *testing.T) {
 		var ticket Ticket
 		var err error
 		errs = queue(t, j, func(tx *tx) error { return nil }, func(*tx) error { return errors.New("broken") })
-		if ticket, err = j.Claim(t.Context(), shop, claim("1")); err != nil || !ticket.order.Attempted() ||
+		if ticket, err = j.Claim(t.Context(), claim("1")); err != nil || !ticket.order.Attempted() ||
 			errs[0] != nil || errs[1] == nil {
 			t.Errorf("%v, %v, %v", ticket, err, errs)
 		}
@@ -257,7 +255,7 @@ func TestClosedJournalRefusesClaims(t *testing.T) {
 		j := open()
 		mustClaim(t, j, claim("1"))
 		j.Close()
-		if ticket, err := j.Claim(t.Context(), shop, claim("2")); !errors.Is(err, Broken) || ticket.order.OrderID != "" ||
+		if ticket, err := j.Claim(t.Context(), claim("2")); !errors.Is(err, Broken) || ticket.order.OrderID != "" ||
 			!strings.Contains(err.Error(), "closed") {
 			t.Errorf("Claim on a closed journal: %+v, %v", ticket, err)
 		}
@@ -304,7 +302,7 @@ func TestFailedClaimKeepsOutcomes(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
 		run := mustBegin(t, j, Run{Name: "cafe", Digest: "sha256:cafe"}, row("1"), row("2"), row("3"))
-		recorded := rowClaims(t, j.of(t.Context(), shop), run)
+		recorded := rowClaims(t, j.Ledger, run)
 		var tickets [2]Ticket
 		for i := range tickets {
 			recorded[i].Decimals = int64(i)
@@ -314,10 +312,9 @@ func TestFailedClaimKeepsOutcomes(t *testing.T) {
 		recorded[2].Decimals = 1 // like that of 2
 		var ends [2]error
 		var failed error
-		atOnce(j,
-			func() { _, ends[0] = j.Finish(t.Context(), tickets[0], accepted("w1")) },
+		atOnce(j, func() { _, ends[0] = j.Finish(t.Context(), tickets[0], accepted("w1")) },
 			func() { _, ends[1] = j.Finish(t.Context(), tickets[1], accepted("w2")) },
-			func() { _, failed = j.Claim(t.Context(), shop, recorded[2]) })
+			func() { _, failed = j.Claim(t.Context(), recorded[2]) })
 		if ends[0] != nil || ends[1] != nil || !errors.Is(failed, Broken) {
 			t.Errorf("the outcomes: %v, the claim: %v", ends, failed)
 		}
@@ -341,25 +338,23 @@ func TestUnseenProcessIsNotDead(t *testing.T) {
 		j, other := open(), open()
 		ticket := mustClaim(t, other, claim("1"))
 		mustBegin(t, j, Run{Name: "cafe", Digest: "cafe"}, row("2"))
-		if err := other.Alone(t.Context(), "cafe"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, other.Alone(t.Context(), "cafe"))
 		sees := j.dialect
 		j.dialect = blind{sees}
 		twin := claim("1")
 		twin.OrderID = "3"
 		for name, call := range map[string]func() error{
-			"claim":     func() error { _, err := j.Claim(t.Context(), shop, claim("1")); return err },
-			"duplicate": func() error { _, err := j.Claim(t.Context(), shop, twin); return err },
+			"claim":     func() error { _, err := j.Claim(t.Context(), claim("1")); return err },
+			"duplicate": func() error { _, err := j.Claim(t.Context(), twin); return err },
 			"settle": func() error {
-				_, err := j.Settle(t.Context(), shop, Evidence{OrderID: "1", Withdrawal: "w1", Content: ticket.order.Content})
+				_, err := j.Settle(t.Context(), Evidence{OrderID: "1", Withdrawal: "w1", Content: ticket.order.Content})
 				return err
 			},
 			"decide": func() error {
-				_, err := j.Decide(t.Context(), shop, Decision{OrderID: "1", NotSent: true, Reason: "x"})
+				_, err := j.Decide(t.Context(), Decision{OrderID: "1", NotSent: true, Reason: "x"})
 				return err
 			},
-			"reap": func() error { return j.of(t.Context(), shop).Reap(t.Context()) },
+			"reap": func() error { return j.Ledger.Reap(t.Context()) },
 			"rename": func() error {
 				return j.Rename(t.Context(), shop, order.Account{Address: "http://new.test", Name: "shop"})
 			},
@@ -389,13 +384,13 @@ func TestUnseenProcessIsNotDead(t *testing.T) {
 // beginWhileAnotherBegins begins a run in the middle of the recording of another one, which must not be
 // disturbed.
 func beginWhileAnotherBegins(t *testing.T, j, other *book) (err error) {
-	_, begun := other.BeginRun(t.Context(), shop, Run{Name: "beef", Digest: "beef"}, func(yield func(Row, error) bool) {
+	_, begun := other.BeginRun(t.Context(), Run{Name: "beef", Digest: "beef"}, func(yield func(Row, error) bool) {
 		for i := range rowsInAPiece + 1 {
 			if !yield(row(fmt.Sprint("beef", i)), nil) {
 				return
 			}
 		}
-		_, err = j.BeginRun(t.Context(), shop, Run{Name: "tea", Digest: "tea"}, rows(row("4")))
+		_, err = j.BeginRun(t.Context(), Run{Name: "tea", Digest: "tea"}, rows(row("4")))
 	})
 	if begun != nil {
 		t.Errorf("the other run: %v", begun)

@@ -24,13 +24,9 @@ func TestSettleIsAboutTheSameContent(t *testing.T) {
 		content order.Content
 		ending  order.Ending
 	}{{old, order.SaidNothing}, {now, order.WasUncertain}} {
-		ticket, err := j.Claim(ctx, a, Claim{OrderID: "1", Content: step.content})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := j.Finish(ctx, ticket, Outcome{Ending: step.ending}); err != nil {
-			t.Fatal(err)
-		}
+		ticket, err := j.in(t, a).Claim(ctx, Claim{OrderID: "1", Content: step.content})
+		must(t, err)
+		mustDo(t)(j.Finish(ctx, ticket, Outcome{Ending: step.ending}))
 	}
 	for _, f := range []struct {
 		finding Evidence
@@ -40,12 +36,12 @@ func TestSettleIsAboutTheSameContent(t *testing.T) {
 		{Evidence{OrderID: "1", Withdrawal: "w", Content: old}, order.Unknown},
 		{Evidence{OrderID: "1", Withdrawal: "w", Content: now}, order.Accepted},
 	} {
-		o, err := j.Settle(ctx, a, f.finding)
+		o, err := j.of(a).Settle(ctx, f.finding)
 		if err != nil || o.State != f.want {
 			t.Errorf("%+v: %s, %v, want %s", f.finding, o.State, err, f.want)
 		}
 		// But the order id is on the list.
-		if _, err := j.Decide(ctx, a, Decision{OrderID: "1", NotSent: true, Reason: "x"}); o.State == order.Accepted &&
+		if _, err := j.in(t, a).Decide(ctx, Decision{OrderID: "1", NotSent: true, Reason: "x"}); o.State == order.Accepted &&
 			!errors.Is(err, OrderChanged) || o.State == order.Unknown &&
 			(!errors.Is(err, Shown) || AsError(err).Order.Shown != "w") {
 			t.Errorf("after %+v, a person says that it was not sent: %v", f.finding, err)
@@ -64,8 +60,7 @@ func TestSettleConfirmsAPerson(t *testing.T) {
 			o.ID != "w1" || o.Resolved != nil {
 			t.Errorf("the order is %+v", o)
 		}
-		if _, err := j.Decide(t.Context(), shop,
-			Decision{OrderID: "1", NotSent: true, Reason: "it was a mistake"}); !errors.Is(err, OrderChanged) {
+		if _, err := j.Decide(t.Context(), Decision{OrderID: "1", NotSent: true, Reason: "it was a mistake"}); !errors.Is(err, OrderChanged) {
 			t.Errorf("undone by a person: %v", err)
 		}
 	})
@@ -82,17 +77,13 @@ func TestMissing(t *testing.T) {
 			mustSettle(t, j, Evidence{OrderID: id, Withdrawal: "w" + id, Differs: "its amount is 2"})
 			mustDecide(t, j, Decision{OrderID: id, PaidAs: "w" + id, AlthoughDifferent: true, Reason: "it is this one"})
 		}
-		if _, err := j.of(t.Context(), shop).Missing(t.Context(), was); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t)(j.Missing(t.Context(), was))
 		wantState(t, j, id, state)
 		if state == order.Accepted {
 			continue
 		}
 		again := mustFinish(t, j, ticket, accepted("w"+id)) // its sender does not know that this is recorded
-		if _, err := j.of(t.Context(), shop).Missing(t.Context(), again); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t)(j.Missing(t.Context(), again))
 		wantState(t, j, id, state)
 	}
 }

@@ -49,26 +49,18 @@ func TestSharedFuse(t *testing.T) {
 func TestReadOnlyDirectory(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "ro", "journal.db")
-	if err := os.Mkdir(filepath.Dir(path), 0o555); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(filepath.Dir(path), 0o555))
 	binary := os.Args[0]
 	credential := &syscall.SysProcAttr{}
 	if os.Getuid() == 0 {
 		credential.Credential = &syscall.Credential{Uid: 65534, Gid: 65534}
 		for d := dir; d != "/" && d != os.TempDir(); d = filepath.Dir(d) {
-			if err := os.Chmod(d, 0o755); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Chmod(d, 0o755))
 		}
 		data, err := os.ReadFile(os.Args[0]) // only root can read the build's own directory
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		binary = filepath.Join(dir, "test")
-		if err := os.WriteFile(binary, data, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(binary, data, 0o755))
 	}
 	c := exec.Command(binary, path)
 	c.Dir = dir
@@ -97,7 +89,7 @@ func TestFullDisk(t *testing.T) {
 	var err error
 	sent := 0
 	for ; err == nil && sent < 1000; sent++ { // until the room that the files had left is used up
-		_, err = j.Claim(t.Context(), shop, claim(fmt.Sprint(sent)))
+		_, err = j.Claim(t.Context(), claim(fmt.Sprint(sent)))
 	}
 	if err == nil || !strings.Contains(err.Error(), "the disk is full") {
 		t.Fatalf("after %d claims: %v", sent, err)
@@ -108,9 +100,7 @@ func TestFullDisk(t *testing.T) {
 		t.Errorf("Finish: %v", err)
 	}
 	wantRefused(t, filepath.Join(dir, "deep", "journal.db"), "the disk is full")
-	if err := os.Remove(filepath.Join(dir, "filler")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(filepath.Join(dir, "filler")))
 	mustFinish(t, j, ticket, accepted("w"))
 	mustClaim(t, j, claim(refused))
 }
@@ -163,9 +153,7 @@ func TestEveryRecordIsSynced(t *testing.T) {
 	p.in.Close()
 	p.Wait()
 	data, err := os.ReadFile(log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	parts := strings.Split(string(data), `"ticket\n"`) // the system calls before each answer of the child
 	if len(parts) != 3 {
 		t.Fatalf("the child answered %d times:\n%s", len(parts)-1, data)
@@ -217,7 +205,7 @@ func TestCopyToFullDisk(t *testing.T) {
 			made++
 			to := mustOpenFile(t, path)
 			n := 0
-			for _, err := range to.Orders(t.Context(), shop, order.Filter{}) {
+			for _, err := range to.Orders(t.Context(), order.Filter{}) {
 				if err != nil {
 					t.Error(err)
 				}
@@ -228,9 +216,7 @@ func TestCopyToFullDisk(t *testing.T) {
 				t.Errorf("on %d KB the copy has %d orders of %d", size, n, orders)
 			}
 		}
-		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
-			t.Fatal(err)
-		}
+		must(t, syscall.Unmount(dir, syscall.MNT_DETACH))
 	}
 	if made == 0 || failed == 0 {
 		t.Errorf("%d copies were made, %d failed", made, failed)
@@ -259,9 +245,7 @@ func TestMountPoint(t *testing.T) {
 		closing(t, outside)
 		for _, path := range []string{outside + end, inside + end} {
 			f, err := os.OpenFile(path, os.O_CREATE, 0o600)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			f.Close()
 		}
 		if err := syscall.Mount(outside+end, inside+end, "", syscall.MS_BIND, ""); err != nil {
@@ -272,9 +256,7 @@ func TestMountPoint(t *testing.T) {
 			inside+end+" is mounted by itself, without the other files of the journal; mount its directory instead")
 	}
 	outside, inside := t.TempDir(), t.TempDir()
-	if err := syscall.Mount(outside, inside, "", syscall.MS_BIND, ""); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Mount(outside, inside, "", syscall.MS_BIND, ""))
 	t.Cleanup(func() { syscall.Unmount(inside, syscall.MNT_DETACH) })
 	closing(t, filepath.Join(inside, "journal.db"))
 	mustOpenFile(t, filepath.Join(outside, "journal.db"))
@@ -298,9 +280,7 @@ func TestReadingSyncsNothing(t *testing.T) {
 		}
 		p.Wait()
 		data, err := os.ReadFile(log)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for line := range strings.Lines(string(data)) {
 			if strings.Contains(line, "sync(") &&
 				!strings.Contains(line, "<"+filepath.Dir(path)+">") { // SQLite's own sync of a new log

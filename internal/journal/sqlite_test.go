@@ -34,9 +34,7 @@ func openFile(t *testing.T, path string, mods ...func(*Options)) (*book, error) 
 func mustOpenFile(t *testing.T, path string) *book {
 	t.Helper()
 	j, err := openFile(t, path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return j
 }
 
@@ -61,12 +59,8 @@ func TestReaderCreatesNoFile(t *testing.T) {
 		t.Errorf("its directory was made: %v", err)
 	}
 	made, err := Open(t.Context(), place, Options{Now: time.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := made.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, made.Close())
 	j, err := Open(t.Context(), place, o)
 	if err != nil {
 		t.Fatalf("one that is there: %v", err)
@@ -95,9 +89,7 @@ func TestFileModes(t *testing.T) {
 		}
 	}
 	for _, mode := range []os.FileMode{0o602, 0o606} {
-		if err := os.Chmod(path, mode); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chmod(path, mode))
 		wantRefused(t, path, "chmod 600")
 	}
 }
@@ -111,7 +103,7 @@ func TestSymbolicLinkSharesTheLocks(t *testing.T) {
 	}
 	linked := mustOpenFile(t, link)
 	mustClaim(t, j, claim("1"))
-	if n, err := linked.Reap(t.Context(), shop); n != 0 || err != nil {
+	if n, err := linked.Reap(t.Context()); n != 0 || err != nil {
 		t.Errorf("by the link its sender looks dead: %d, %v", n, err)
 	}
 	wantState(t, linked, "1", order.Sending)
@@ -119,9 +111,7 @@ func TestSymbolicLinkSharesTheLocks(t *testing.T) {
 		t.Error("the link has locks of its own")
 	}
 	nowhere := filepath.Join(dir, "nowhere.db")
-	if err := os.Symlink(filepath.Join(dir, "unmounted", "journal.db"), nowhere); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(filepath.Join(dir, "unmounted", "journal.db"), nowhere))
 	wantRefused(t, nowhere, "a link that leads nowhere")
 }
 
@@ -173,9 +163,7 @@ func TestDamagedFile(t *testing.T) {
 	}
 	for _, test := range tests {
 		path := filepath.Join(t.TempDir(), "journal.db")
-		if err := os.WriteFile(path, test.data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, test.data, 0o600))
 		_, err := openFile(t, path)
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v", test.name, err)
@@ -189,12 +177,8 @@ func TestDamagedFile(t *testing.T) {
 func TestAnothersDatabase(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "bookmarks.db")
 	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.Exec("CREATE TABLE bookmarks (x)"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	mustDo(t)(db.Exec("CREATE TABLE bookmarks (x)"))
 	db.Close()
 	os.Chmod(path, 0o600)
 	before, _ := os.ReadFile(path)
@@ -208,30 +192,20 @@ func TestLockedFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
 	quick := func(o *Options) { o.wait = 20 * time.Millisecond }
 	j, err := openFile(t, path, quick)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	bring(t, j, "1", order.Unknown)
 	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer db.Close()
 	conn, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := conn.ExecContext(t.Context(), "BEGIN EXCLUSIVE"); err != nil {
-		t.Fatal(err)
-	}
-	ticket, err := j.Claim(t.Context(), shop, claim("2"))
+	must(t, err)
+	mustDo(t)(conn.ExecContext(t.Context(), "BEGIN EXCLUSIVE"))
+	ticket, err := j.Claim(t.Context(), claim("2"))
 	if !errors.Is(err, Broken) || ticket.order.OrderID != "" ||
 		!strings.Contains(err.Error(), "is locked by another program for more than 20ms") {
 		t.Errorf("got %+v, %v", ticket, err)
 	}
-	if _, err := conn.ExecContext(context.Background(), "ROLLBACK"); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t)(conn.ExecContext(context.Background(), "ROLLBACK"))
 	mustClaim(t, j, claim("2"))
 }
 
@@ -249,9 +223,7 @@ func TestWriterHasDurableSettings(t *testing.T) {
 			}
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		j.disconnect()
 	}
 }
@@ -267,9 +239,7 @@ func TestHardLinks(t *testing.T) {
 	}
 	wantRefused(t, path, "has 2 names (hard links)")
 	wantRefused(t, other, "has 2 names (hard links)")
-	if err := os.Remove(other); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(other))
 	mustClaim(t, j, claim("1"))
 	mustOpenFile(t, path)
 }
@@ -297,9 +267,7 @@ func TestMovedFileRecordsNothing(t *testing.T) {
 				path := filepath.Join(t.TempDir(), "journal.db")
 				j := mustOpenFile(t, path)
 				ticket := mustClaim(t, j, claim("1"))
-				if err := j.Intact(); err != nil {
-					t.Fatal(err)
-				}
+				must(t, j.Intact())
 				if err := away(path + end); err != nil {
 					t.Fatal(err)
 				}
@@ -307,7 +275,7 @@ func TestMovedFileRecordsNothing(t *testing.T) {
 				if err := j.Intact(); !errors.Is(err, Lost) || !strings.Contains(err.Error(), want) {
 					t.Errorf("before it is sent: %v", err)
 				}
-				if ticket, err := j.Claim(t.Context(), shop, claim("2")); name != "cut short" &&
+				if ticket, err := j.Claim(t.Context(), claim("2")); name != "cut short" &&
 					(!errors.Is(err, Lost) || ticket.order.OrderID != "" ||
 						!strings.Contains(err.Error(), want+" (journal.db"+end+":")) {
 					t.Errorf("a claim: %+v, %v", ticket, err)
@@ -316,9 +284,7 @@ func TestMovedFileRecordsNothing(t *testing.T) {
 					t.Errorf("an outcome: %v", err)
 				}
 				if name == "moved" {
-					if err := os.Rename(path+end+".old", path+end); err != nil {
-						t.Fatal(err)
-					}
+					must(t, os.Rename(path+end+".old", path+end))
 					if o := mustFinish(t, j, ticket, accepted("w1")); o.State != order.Accepted {
 						t.Errorf("put back: %+v", o)
 					}
@@ -352,15 +318,11 @@ func TestMissingDatabaseIsNotMadeAgain(t *testing.T) {
 				p.kill()
 			}
 			for _, end := range tt.removed {
-				if err := os.Remove(path + end); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.Remove(path+end))
 			}
 			j, err := openFile(t, path)
 			if tt.want == "" {
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				j.Close()
 				return
 			}
@@ -379,9 +341,7 @@ func TestMissingDatabaseIsNotMadeAgain(t *testing.T) {
 func TestEmptiedDatabaseIsNotMadeAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
 	claimedIn(t, path, "a").kill()
-	if err := os.Truncate(path, 0); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Truncate(path, 0))
 	for range 2 {
 		if _, err := openFile(t, path); !errors.Is(err, Lost) ||
 			!strings.Contains(err.Error(), "with journal.db-wal left behind") {
@@ -421,10 +381,8 @@ func TestReplacedInUse(t *testing.T) {
 			closing(t, path)
 			old := copyFiles(t, path, "")
 			claimedIn(t, path, "a")
-			if err := tt.replace(t, path, old); err != nil {
-				t.Fatal(err)
-			}
-			d := &sqliteDialect{name: path, wait: 100*time.Millisecond}
+			must(t, tt.replace(t, path, old))
+			d := &sqliteDialect{name: path, wait: 100 * time.Millisecond}
 			db, err := d.open(t.Context())
 			if err == nil {
 				d.close(db)
@@ -484,20 +442,14 @@ func TestFilesThatOthersCanChange(t *testing.T) {
 		{dir, 0o757, false, "chmod go-w " + dir},
 	} {
 		before, err := os.Stat(test.path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chmod(test.path, test.mode); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, os.Chmod(test.path, test.mode))
 		if test.ok {
 			mustOpenFile(t, path).Close()
 		} else {
 			wantRefused(t, path, test.want)
 		}
-		if err := os.Chmod(test.path, before.Mode()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chmod(test.path, before.Mode()))
 	}
 	if os.Chown(path+logFile, 12345, -1) == nil {
 		wantRefused(t, path, "belongs to another user (id 12345)")
@@ -557,9 +509,7 @@ func TestTurnOfAnother(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
 	const wait = 50 * time.Millisecond
 	j, err := openFile(t, path, func(o *Options) { o.wait = wait })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	mustClaim(t, j, claim("1"))
 	turn := mustOpenFile(t, path).dialect.(*sqliteDialect).locks
 	if got, err := turn.try(turnByte, false); !got || err != nil {
@@ -591,9 +541,7 @@ func TestLogGrowsWhileItIsLookedAt(t *testing.T) {
 		t.Error(err)
 	}
 	files.stat = os.Stat
-	if err := os.Truncate(files.path+logFile, 100); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Truncate(files.path+logFile, 100))
 	if err := j.Intact(); err == nil || !strings.Contains(err.Error(), "it was cut short") {
 		t.Errorf("cut short: %v", err)
 	}

@@ -65,7 +65,7 @@ func TestBatchesEqualSingleWrites(t *testing.T) {
 				ids, all = append(ids, id), append(all, row)
 			}
 			for _, a := range accounts {
-				if _, err := j.BeginRun(t.Context(), a, Run{Name: "cafe", Digest: "sha256:cafe"}, rows(all...)); err != nil {
+				if _, err := j.of(a).BeginRun(t.Context(), Run{Name: "cafe", Digest: "sha256:cafe"}, rows(all...)); err != nil {
 					r.Fatal(err)
 				}
 			}
@@ -94,11 +94,11 @@ func TestBatchesEqualSingleWrites(t *testing.T) {
 					tickets[i], errs[i] = make([]Ticket, len(picked)), make([]error, len(picked))
 				}
 				for n, c := range claims {
-					tickets[0][n], errs[0][n] = j.Claim(t.Context(), accounts[0], c)
+					tickets[0][n], errs[0][n] = j.of(accounts[0]).Claim(t.Context(), c)
 				}
 				var calls []func()
 				for n, c := range claims {
-					calls = append(calls, func() { tickets[1][n], errs[1][n] = j.Claim(t.Context(), accounts[1], c) })
+					calls = append(calls, func() { tickets[1][n], errs[1][n] = j.of(accounts[1]).Claim(t.Context(), c) })
 				}
 				atOnce(j, calls...)
 				for n := range picked {
@@ -118,7 +118,7 @@ func TestBatchesEqualSingleWrites(t *testing.T) {
 					rapid.IntRange(0, 3).Draw(r, "lose the lock") == 0 {
 					loseLock(t, j) // so that the orders being sent look as if their sender had died
 					for _, a := range accounts {
-						if _, err := open().Reap(t.Context(), a); err != nil {
+						if err := open().of(a).Reap(t.Context()); err != nil {
 							r.Fatal(err)
 						}
 					}
@@ -157,7 +157,7 @@ func TestBatchesEqualSingleWrites(t *testing.T) {
 
 // timeless returns an order and its history without what differs between two accounts.
 func timeless(r *rapid.T, j *book, a order.Account, id string) string {
-	o, err := j.Order(r.Context(), a, id)
+	o, err := j.of(a).Order(r.Context(), id)
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -187,10 +187,9 @@ func TestKnownIsCompared(t *testing.T) {
 		two.Content, two.Callback, two.Note = one.Content, one.Callback, one.Note
 		run := mustBegin(t, j, Run{Name: "cafe", Digest: "sha256:cafe"}, one, two, row("3"))
 		ask := func(place int, r Row) (Ticket, error) {
-			known := rowClaims(t, j.of(t.Context(), shop), run)[place].Known
-			return j.Claim(t.Context(), shop,
-				Claim{OrderID: r.OrderID, Content: r.Content, Callback: r.Callback, Note: r.Note, Run: run.Name,
-					SameContent: true, Known: known})
+			known := rowClaims(t, j.Ledger, run)[place].Known
+			return j.Claim(t.Context(), Claim{OrderID: r.OrderID, Content: r.Content, Callback: r.Callback, Note: r.Note, Run: run.Name,
+				SameContent: true, Known: known})
 		}
 		if ticket, err := ask(0, one); err != nil {
 			t.Fatal(err)
@@ -202,13 +201,11 @@ func TestKnownIsCompared(t *testing.T) {
 		}
 		wantState(t, j, "2", order.Planned)
 
-		third := rowClaims(t, j.of(t.Context(), shop), run)[2]
+		third := rowClaims(t, j.Ledger, run)[2]
 		mustFinish(t, j, mustClaim(t, j, third), unknown)
 		mustDecide(t, j, Decision{OrderID: "3", NotSent: true, Reason: "the provider said so"})
-		ticket, err := j.Claim(t.Context(), shop, third) // with the order as it was at first
-		if err != nil {
-			t.Fatal(err)
-		}
+		ticket, err := j.Claim(t.Context(), third) // with the order as it was at first
+		must(t, err)
 		mustFinish(t, j, ticket, accepted("w4"))
 		if o := wantState(t, j, "3", order.Accepted); o.Resolved != nil || o.ID != "w4" || o.Reason != "" {
 			t.Errorf("the order is %+v", o)
@@ -222,9 +219,9 @@ func TestKnownOfAnotherAccount(t *testing.T) {
 		j := open()
 		run := mustBegin(t, j, Run{Name: "cafe", Digest: "sha256:cafe"}, row("1"))
 		c := claim("1")
-		c.Known = rowClaims(t, j.of(t.Context(), shop), run)[0].Known
+		c.Known = rowClaims(t, j.Ledger, run)[0].Known
 		elsewhere := order.Account{Address: shop.Address, Name: "elsewhere"}
-		if _, err := j.Claim(t.Context(), elsewhere, c); err != nil {
+		if _, err := j.in(t, elsewhere).Claim(t.Context(), c); err != nil {
 			t.Error(err)
 		}
 		wantState(t, j, "1", order.Planned)
@@ -239,7 +236,7 @@ func TestOutcomeComesBeforeTheNextClaim(t *testing.T) {
 		twin := claim("2")
 		twin.Content = claim("1").Content
 		first := mustClaim(t, j, claim("1"))
-		_, finished, _, claimed := j.of(t.Context(), shop).FinishAndClaim(t.Context(), first, unknown, twin)
+		_, finished, _, claimed := j.FinishAndClaim(t.Context(), first, unknown, twin)
 		if finished != nil || !errors.Is(claimed, Duplicate) {
 			t.Errorf("it ended with %v and %v", finished, claimed)
 		}

@@ -27,7 +27,7 @@ func TestSameOrderIDAgain(t *testing.T) {
 				if !same {
 					c.Amount.Minor++
 				}
-				ticket, err := j.Claim(t.Context(), shop, c)
+				ticket, err := j.Claim(t.Context(), c)
 				sends := state == order.Planned || state == order.Rejected
 				if sends {
 					if err != nil {
@@ -55,10 +55,10 @@ func TestSameOrderIDAgain(t *testing.T) {
 		bring(t, j, "9", order.Rejected)
 		c := claim("9")
 		c.NotRejected = true
-		if _, err := j.Claim(t.Context(), shop, c); !errors.Is(err, Exists) {
+		if _, err := j.Claim(t.Context(), c); !errors.Is(err, Exists) {
 			t.Errorf("a rejected order that is not to be sent again: %v", err)
 		}
-		if _, err := j.Claim(t.Context(), order.Account{Address: shop.Address, Name: "other"}, claim("9")); err != nil {
+		if _, err := j.in(t, order.Account{Address: shop.Address, Name: "other"}).Claim(t.Context(), claim("9")); err != nil {
 			t.Errorf("the same order id in another account: %v", err)
 		}
 	})
@@ -96,7 +96,7 @@ func TestClaimRefusesDuplicates(t *testing.T) {
 			bring(t, j, test.name, test.state)
 			at.Time = noon
 			c := other(test.name, test.window)
-			_, err := j.Claim(t.Context(), shop, c)
+			_, err := j.Claim(t.Context(), c)
 			switch e := AsError(err); {
 			case test.want == "" && err != nil:
 				t.Errorf("%s: %v", test.name, err)
@@ -105,7 +105,7 @@ func TestClaimRefusesDuplicates(t *testing.T) {
 				t.Errorf("%s: got %v, want a duplicate that is %s", test.name, err, test.want)
 			case test.want != "":
 				c.AllowDuplicate = true
-				if _, err := j.Claim(t.Context(), shop, c); err != nil {
+				if _, err := j.Claim(t.Context(), c); err != nil {
 					t.Errorf("%s, allowed: %v", test.name, err)
 				}
 			}
@@ -115,7 +115,7 @@ func TestClaimRefusesDuplicates(t *testing.T) {
 		slow := mustClaim(t, j, claim("slow"))
 		at.Time = noon
 		mustFinish(t, j, slow, accepted("wslow"))
-		if _, err := j.Claim(t.Context(), shop, other("slow", 10*time.Minute)); !errors.Is(err, Duplicate) {
+		if _, err := j.Claim(t.Context(), other("slow", 10*time.Minute)); !errors.Is(err, Duplicate) {
 			t.Errorf("sent by a slow clock: %v", err)
 		}
 		// For a file, the clock that cannot be set counts too, if the other one was set forward since the order was
@@ -126,7 +126,7 @@ func TestClaimRefusesDuplicates(t *testing.T) {
 		})
 		mustFinish(t, set, mustClaim(t, set, claim("set")), accepted("wset"))
 		at.Time, since = noon.Add(time.Hour), since+time.Minute
-		if _, err := set.Claim(t.Context(), shop, other("set", 10*time.Minute)); errors.Is(err, Duplicate) == j.Shared() {
+		if _, err := set.Claim(t.Context(), other("set", 10*time.Minute)); errors.Is(err, Duplicate) == j.Shared() {
 			t.Errorf("sent before the clock was set: %v", err)
 		}
 		at.Time = noon
@@ -141,14 +141,14 @@ func TestClaimRefusesDuplicates(t *testing.T) {
 			c := other("parts", 0)
 			c.OrderID += string(rune('a' + i))
 			change(&c.Content)
-			if _, err := j.Claim(t.Context(), shop, c); err != nil {
+			if _, err := j.Claim(t.Context(), c); err != nil {
 				t.Errorf("change %d: %v", i, err)
 			}
 		}
 		// Another callback does not.
 		c := other("parts", 0)
 		c.Callback = "http://elsewhere.test"
-		if _, err := j.Claim(t.Context(), shop, c); !errors.Is(err, Duplicate) {
+		if _, err := j.Claim(t.Context(), c); !errors.Is(err, Duplicate) {
 			t.Errorf("another callback: %v", err)
 		}
 	})
@@ -169,7 +169,7 @@ func TestClaimRecordsItsContent(t *testing.T) {
 			t.Errorf("the order has the content %+v", o.Content)
 		}
 		twin.Window = time.Hour
-		if _, err := j.Claim(t.Context(), shop, twin); !errors.Is(err, Duplicate) {
+		if _, err := j.Claim(t.Context(), twin); !errors.Is(err, Duplicate) {
 			t.Errorf("the same content: %v", err)
 		}
 		first := claim("1").Content
@@ -214,7 +214,7 @@ func TestRejectionAfterUnknown(t *testing.T) {
 		if o.State != order.Unknown || !strings.Contains(o.Reason, "no funds") || o.Code != 7 || o.Resolved != nil {
 			t.Errorf("a rejection after an unknown: %+v", o)
 		}
-		if _, err := j.Claim(t.Context(), shop, claim("1")); !errors.Is(err, Exists) {
+		if _, err := j.Claim(t.Context(), claim("1")); !errors.Is(err, Exists) {
 			t.Errorf("it could be sent again: %v", err)
 		}
 		// The doubt stays after the second time, and after attempts whose end says nothing.
@@ -246,7 +246,7 @@ func TestRejectionAfterUnknown(t *testing.T) {
 			}
 			other := claim("1")
 			other.Amount.Minor++
-			if _, err := j.Claim(t.Context(), shop, other); !errors.Is(err, Exists) || AsError(err).Same ||
+			if _, err := j.Claim(t.Context(), other); !errors.Is(err, Exists) || AsError(err).Same ||
 				AsError(err).Order.State != order.Planned {
 				t.Errorf("other content, after %q: %v", out.Ending, err)
 			}
@@ -263,7 +263,7 @@ func TestRejectionAfterUnknown(t *testing.T) {
 			}
 			other := claim(id)
 			other.Amount.Minor++
-			if _, err := j.Claim(t.Context(), shop, other); err != nil {
+			if _, err := j.Claim(t.Context(), other); err != nil {
 				t.Errorf("%s, then rejected, other content: %v", first, err)
 			}
 		}
@@ -287,16 +287,14 @@ func TestAnswerWithAnotherOrdersID(t *testing.T) {
 		if o := mustSettle(t, j, Evidence{OrderID: "1", Withdrawal: "w1"}); o.State != order.Accepted {
 			t.Errorf("the one that has it: %+v", o)
 		}
-		if _, err := j.Decide(t.Context(), shop, Decision{OrderID: "2", PaidAs: "w1"}); !errors.Is(err, HeldByOther) ||
+		if _, err := j.Decide(t.Context(), Decision{OrderID: "2", PaidAs: "w1"}); !errors.Is(err, HeldByOther) ||
 			AsError(err).OrderID != "1" || AsError(err).Withdrawal != "w1" {
 			t.Errorf("a person who names it: %v", err)
 		}
 		// Ids belong to an account.
 		elsewhere := order.Account{Address: "http://other.test", Name: "shop"}
-		ticket, err := j.Claim(t.Context(), elsewhere, claim("2"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		ticket, err := j.in(t, elsewhere).Claim(t.Context(), claim("2"))
+		must(t, err)
 		if o := mustFinish(t, j, ticket, accepted("w1")); o.State != order.Accepted {
 			t.Errorf("the same id of another service: %+v", o)
 		}
@@ -313,26 +311,25 @@ func TestContentInAnotherCase(t *testing.T) {
 		capitals := order.Content{Currency: api.CryptoCurrency("BTC"), Amount: api.FiatAmount("USD", 5000),
 			Address: strings.ToUpper(small.Address), Memo: "leaf"}
 		mustFinish(t, j, mustClaim(t, j, Claim{OrderID: "1", Content: small, Key: "key1"}), unknown)
-		if _, err := j.Claim(t.Context(), shop, Claim{OrderID: "1", Content: capitals, Key: "key1"}); !errors.Is(err,
+		if _, err := j.Claim(t.Context(), Claim{OrderID: "1", Content: capitals, Key: "key1"}); !errors.Is(err,
 			Exists) || !AsError(err).Same {
 			t.Errorf("the same order: %v", err)
 		}
-		if _, err := j.Claim(t.Context(), shop, Claim{OrderID: "2", Content: capitals, Key: "key1"}); !errors.Is(err,
+		if _, err := j.Claim(t.Context(), Claim{OrderID: "2", Content: capitals, Key: "key1"}); !errors.Is(err,
 			Duplicate) || AsError(err).Order.OrderID != "1" {
 			t.Errorf("another order: %v", err)
 		}
 		run := mustBegin(t, j, Run{Name: "cafe", Digest: "cafe"}, Row{OrderID: "3", Content: capitals})
-		if _, err := j.Claim(t.Context(), shop, rowClaims(t, j.of(t.Context(), shop), run)[0]); !errors.Is(err, Duplicate) ||
+		if _, err := j.Claim(t.Context(), rowClaims(t, j.Ledger, run)[0]); !errors.Is(err, Duplicate) ||
 			AsError(err).Order.OrderID != "1" {
 			t.Errorf("a row of a run: %v", err)
 		}
 		mustSettle(t, j, Evidence{OrderID: "1", Withdrawal: "w1"})
-		if _, err := j.Claim(t.Context(), shop,
-			Claim{OrderID: "4", Content: capitals, Key: "key1", Window: time.Hour}); !errors.Is(err, Duplicate) ||
+		if _, err := j.Claim(t.Context(), Claim{OrderID: "4", Content: capitals, Key: "key1", Window: time.Hour}); !errors.Is(err, Duplicate) ||
 			AsError(err).Order.OrderID != "1" {
 			t.Errorf("what was accepted a moment ago: %v", err)
 		}
-		if paid, err := j.Paid(t.Context(), shop, []string{capitals.Address}); err != nil || !paid[capitals.Address] {
+		if paid, err := j.Paid(t.Context(), []string{capitals.Address}); err != nil || !paid[capitals.Address] {
 			t.Errorf("paid are %v, %v", paid, err)
 		}
 	})
@@ -432,7 +429,7 @@ func TestLateOutcome(t *testing.T) {
 				j, other := open(), open()
 				ticket := mustClaim(t, j, claim("1"))
 				loseLock(t, j)
-				if n, err := other.Reap(t.Context(), shop); n != 1 || err != nil {
+				if n, err := other.Reap(t.Context()); n != 1 || err != nil {
 					t.Fatalf("Reap: %d, %v", n, err)
 				}
 				if test.meanwhile != nil {
@@ -469,7 +466,7 @@ func TestAnswerEndsADecision(t *testing.T) {
 					ticket := mustClaim(t, j, claim("1"))
 					if late {
 						loseLock(t, j)
-						if n, err := open().Reap(t.Context(), shop); n != 1 || err != nil {
+						if n, err := open().Reap(t.Context()); n != 1 || err != nil {
 							t.Fatalf("Reap: %d, %v", n, err)
 						}
 					}
@@ -562,7 +559,7 @@ func TestSettle(t *testing.T) {
 		if o := mustSettle(t, j, Evidence{OrderID: "3", Withdrawal: "w3"}); o.State != order.Accepted || o.Resolved != nil {
 			t.Errorf("found after a person had said that it was not sent: %+v", o)
 		}
-		if _, err := j.Settle(t.Context(), shop, Evidence{OrderID: "3"}); err == nil {
+		if _, err := j.Settle(t.Context(), Evidence{OrderID: "3"}); err == nil {
 			t.Error("a record without an id was taken")
 		}
 	})
@@ -573,9 +570,7 @@ func TestShown(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
 		show := func(id, withdrawal string) {
-			if err := j.Show(t.Context(), shop, id, withdrawal); err != nil {
-				t.Fatal(err)
-			}
+			must(t, j.Show(t.Context(), id, withdrawal))
 		}
 		changed := func(id, withdrawal string) { // shown with the content that the order had before
 			mustSettle(t, j, Evidence{OrderID: id, Withdrawal: withdrawal, Content: tea})
@@ -592,10 +587,10 @@ func TestShown(t *testing.T) {
 				if events := whats(story(t, j, id)); events[len(events)-1] != "shown>unknown" {
 					t.Errorf("%s: %v", id, events)
 				}
-				if _, err := j.Claim(t.Context(), shop, claim(id)); !errors.Is(err, Exists) {
+				if _, err := j.Claim(t.Context(), claim(id)); !errors.Is(err, Exists) {
 					t.Errorf("%s: it is sent again: %v", id, err)
 				}
-				if _, err := j.Decide(t.Context(), shop, Decision{OrderID: id, NotSent: true, Reason: "x"}); !refused(err) {
+				if _, err := j.Decide(t.Context(), Decision{OrderID: id, NotSent: true, Reason: "x"}); !refused(err) {
 					t.Errorf("%s: a person has said that it was not sent: %v", id, err)
 				}
 				if o := mustSettle(t, j, Evidence{OrderID: id, Withdrawal: "w2" + id}); o.State != order.Conflict ||
@@ -647,7 +642,7 @@ func TestShown(t *testing.T) {
 			t.Errorf("accepted late under another id than it was shown: %+v", o)
 		}
 		show("never recorded", "w1")
-		if o, err := j.Order(t.Context(), shop, "never recorded"); err == nil {
+		if o, err := j.Order(t.Context(), "never recorded"); err == nil {
 			t.Errorf("there is %+v", o)
 		}
 	})
@@ -666,7 +661,7 @@ func TestDecide(t *testing.T) {
 				if from != "" {
 					bring(t, j, d.OrderID, from)
 				}
-				o, err := j.Decide(t.Context(), shop, d)
+				o, err := j.Decide(t.Context(), d)
 				if from != order.Unknown && from != order.Conflict {
 					if e := AsError(err); e == nil || e.Order.State != from || cmp.Or(e.OrderID, e.Order.OrderID) != d.OrderID ||
 						errors.Is(err, NotFound) != (from == "") {
@@ -710,7 +705,7 @@ func TestDecide(t *testing.T) {
 		// An accepted order cannot be decided not sent, even after a conflict.
 		bring(t, j, "3", order.Accepted)
 		mustSettle(t, j, Evidence{OrderID: "3", Withdrawal: "w3x", Differs: "the amount is another"})
-		if _, err := j.Decide(t.Context(), shop, Decision{OrderID: "3", NotSent: true, Reason: "x"}); !errors.Is(err,
+		if _, err := j.Decide(t.Context(), Decision{OrderID: "3", NotSent: true, Reason: "x"}); !errors.Is(err,
 			Shown) || AsError(err).Order.Shown != "w3" || AsError(err).Order.State != order.Conflict {
 			t.Errorf("undo what the service accepted: %v", err)
 		}
@@ -721,7 +716,7 @@ func TestDecide(t *testing.T) {
 		bring(t, j, "4", order.Unknown)
 		for _, d := range []Decision{{OrderID: "4"}, {OrderID: "4", Reason: "x"}, {OrderID: "4", NotSent: true},
 			{OrderID: "4", NotSent: true, PaidAs: "w", Reason: "x"}} {
-			if _, err := j.Decide(t.Context(), shop, d); err == nil {
+			if _, err := j.Decide(t.Context(), d); err == nil {
 				t.Errorf("%+v was taken for a decision", d)
 			}
 		}
@@ -796,11 +791,9 @@ func TestShowMany(t *testing.T) {
 			withdrawals[id] = "w" + id
 		}
 		mustBegin(t, j, Run{Name: "r1", Digest: "r1..."}, rows...)
-		if err := j.of(t.Context(), shop).Show(t.Context(), withdrawals); err != nil {
-			t.Fatal(err)
-		}
+		must(t, j.Ledger.Show(t.Context(), withdrawals))
 		for id, want := range withdrawals {
-			if o, err := j.Order(t.Context(), shop, id); err == nil && (o.Shown != want || o.State != order.Unknown) {
+			if o, err := j.Order(t.Context(), id); err == nil && (o.Shown != want || o.State != order.Unknown) {
 				t.Errorf("order %s is %s, shown as %q", id, o.State, o.Shown)
 			}
 		}

@@ -99,16 +99,14 @@ func fill(t *tx, version int) {
 		t.exec("UPDATE accounts SET demand = ?1", demand)
 	}
 	for _, name := range []string{"bob", "cleo"} {
-		insert(t, "approvals",
-			by(map[string]any{"run_id": run, "principal": name, "public_key": "ssh-ed25519 AAAA",
-				"fingerprint": "SHA256:" + name, "signature": "sig", "seen": t.now}))
+		insert(t, "approvals", by(map[string]any{"run_id": run, "principal": name, "public_key": "ssh-ed25519 AAAA",
+			"fingerprint": "SHA256:" + name, "signature": "sig", "seen": t.now}))
 	}
 	if version < withConsents {
 		return
 	}
 	consent := insert(t, "consents", map[string]any{"run_id": run, "required": 2})
-	t.exec("INSERT INTO consent_approvals (consent, approval) SELECT ?1, id FROM approvals",
-		consent)
+	t.exec("INSERT INTO consent_approvals (consent, approval) SELECT ?1, id FROM approvals", consent)
 	t.exec("UPDATE attempts SET demand = ?1", demand)
 	t.exec("UPDATE attempts SET consent = ?1 WHERE order_row IN (SELECT order_row FROM run_rows)", consent)
 }
@@ -182,9 +180,7 @@ func TestUpgrade(t *testing.T) {
 			eachDialect(t, func(t *testing.T, open opener) {
 				old := func(o *Options) { o.steps = schema()[:version] }
 				j := open(old)
-				if err := j.write(t.Context(), func(tx *tx) error { fill(tx, version); return nil }); err != nil {
-					t.Fatal(err)
-				}
+				must(t, j.write(t.Context(), func(tx *tx) error { fill(tx, version); return nil }))
 				j.Close()
 				checkUpgraded(t, open(), version)
 				_, err := Open(t.Context(), placeOf(j), Options{Now: j.options.Now, ownClock: true, steps: schema()[:version]})
@@ -224,7 +220,7 @@ func checkUpgraded(t *testing.T, j *book, version int) {
 			t.Errorf("the history of %s is %q", u.id, what)
 		}
 	}
-	ledger := j.of(t.Context(), shop)
+	ledger := j.Ledger
 	if status, err := ledger.Status(t.Context()); err != nil || status.Merchant != "m1" {
 		t.Errorf("the account became %+v, %v", status, err)
 	}
@@ -267,7 +263,7 @@ func checkClaims(t *testing.T, j *book, demand int64) {
 		"another order":                 {Claim{OrderID: "new", Content: tea, Demand: demand}, ""},
 	} {
 		c.claim.Key = "key1"
-		_, err := j.Claim(t.Context(), shop, c.claim)
+		_, err := j.Claim(t.Context(), c.claim)
 		if c.refused == "" && err != nil || c.refused != "" && !errors.Is(err, c.refused) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -279,17 +275,11 @@ func checkClaims(t *testing.T, j *book, demand int64) {
 func checkDemands(t *testing.T, l *Ledger, version int) int64 {
 	t.Helper()
 	demands, err := l.Demands(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	approvals, err := l.Approvals(t.Context(), "0badc0de")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	now, err := l.Demand(t.Context(), Demand{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if version < withApprovals {
 		if len(demands)+len(approvals) > 0 || now.Persons != 0 {
 			t.Errorf("it demands %+v, and has the approvals %+v", demands, approvals)
@@ -339,11 +329,9 @@ func TestUpgradeProvesConsent(t *testing.T) {
 					tx.exec(change)
 					return nil
 				})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				j.Close()
-				o, err := open().of(t.Context(), shop).Order(t.Context(), "paid")
+				o, err := open().Order(t.Context(), "paid")
 				if err != nil || o.Last().Consent != 0 {
 					t.Errorf("it has the attempt %+v, %v", o.Last(), err)
 				}

@@ -13,6 +13,13 @@ import (
 	"time"
 )
 
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestDistrustByMode(t *testing.T) {
 	const dir = fs.ModeDir
 	for _, test := range []struct {
@@ -70,17 +77,13 @@ func TestDistrustOfOwners(t *testing.T) {
 		t.Skip("only root can give a file away")
 	}
 	info, err := os.Stat(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for euid, ours := range map[int]bool{12345: true, 0: false, 54321: false} {
 		if got := distrust(info, euid); (got == "") != ours {
 			t.Errorf("user %d: %q", euid, got)
 		}
 	}
-	if err := os.Chown(dir, 0, 0); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chown(dir, 0, 0))
 	if info, err = os.Stat(dir); err != nil {
 		t.Fatal(err)
 	}
@@ -155,9 +158,7 @@ func TestWay(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			bad, err := walk(c.tree, "/etc/till/signers")
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if got := pathOf(bad); got != c.want {
 				t.Errorf("it refuses %q, want %q", got, c.want)
 			}
@@ -240,17 +241,11 @@ func pathOf(bad *Untrusted) string {
 // TestWayOnDisk has a link between two directories that are safe, in one that is not.
 func TestWayOnDisk(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, name := range []string{"from", "between", "to"} {
-		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Mkdir(filepath.Join(dir, name), 0o755))
 	}
-	if err := os.WriteFile(filepath.Join(dir, "to/file"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, "to/file"), nil, 0o600))
 	for name, to := range map[string]string{"from/link": "../between/link",
 		"between/link": filepath.Join(dir, "to/file")} {
 		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
@@ -261,9 +256,7 @@ func TestWayOnDisk(t *testing.T) {
 	if bad, err := Way(link); bad != nil || err != nil {
 		t.Errorf("got %+v, %v", bad, err)
 	}
-	if err := os.Chmod(filepath.Join(dir, "between"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chmod(filepath.Join(dir, "between"), 0o777))
 	if bad, err := Way(link); pathOf(bad) != filepath.Join(dir, "between") || !strings.Contains(bad.Why, "mode 0777") ||
 		err != nil {
 		t.Errorf("got %+v, %v", bad, err)
