@@ -3,10 +3,135 @@ package journal
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
+
+// opensRestored reports whether a journal, as it is opened next, may lack orders.
+func opensRestored(t *testing.T, place string) bool {
+	t.Helper()
+	j, err := Open(t.Context(), place, Options{Now: time.Now})
+	must(t, err)
+	defer j.Close()
+	restored, err := bookOf(j).Restored(t.Context())
+	must(t, err)
+	return restored
+}
+
+// sendsIn sends an order with a journal, and closes it.
+func sendsIn(t *testing.T, place, id string) {
+	t.Helper()
+	opened, err := Open(t.Context(), place, Options{Now: time.Now})
+	must(t, err)
+	defer opened.Close()
+	j := bookOf(opened)
+	mustFinish(t, j, mustClaim(t, j, claim(id)), accepted("w"+id))
+}
+
+// TestCopiesAreRestored checks that a copy is found, and that what happens to a journal that is in use does not
+// make it one.
+func TestCopiesAreRestored(t *testing.T) {
+	for name, tt := range map[string]struct {
+		does func(t *testing.T, path, backup string) error
+		want bool
+	}{
+		"nothing": {func(*testing.T, string, string) error { return nil }, false},
+		"moved":   {func(t *testing.T, path, _ string) error { return moveThere(path, path+".2") }, false},
+		"its directory is moved": {func(t *testing.T, path, _ string) error {
+			dir := filepath.Dir(path)
+			return moveThere(dir, dir+".2")
+		}, false},
+		"vacuumed": {func(t *testing.T, path, _ string) error {
+			j := mustOpenFile(t, path)
+			defer j.Close()
+			_, err := j.db.Exec("VACUUM")
+			return err
+		}, false},
+		// These look like a directory that was cleared before a backup was written over the journal's file.
+		"its lock file removed":     {func(t *testing.T, path, _ string) error { return os.Remove(path + locksFile) }, true},
+		"its lock file damaged":     {func(t *testing.T, path, _ string) error { return os.WriteFile(path+locksFile, []byte("x"), 0o600) }, true},
+		"its mode and times change": {func(t *testing.T, path, _ string) error { return os.Chtimes(path, time.Now(), time.Unix(1, 0)) }, false},
+		"the backup is renamed":     {func(t *testing.T, path, backup string) error { return os.Rename(backup, path) }, true},
+		"the backup is copied": {func(t *testing.T, path, backup string) error {
+			data, err := os.ReadFile(backup)
+			if err == nil {
+				err = os.WriteFile(path, data, 0o600) // the file stays the same one
+			}
+			return err
+		}, true},
+		"the backup is copied after it was removed": {func(t *testing.T, path, backup string) error {
+			data, err := os.ReadFile(backup)
+			if err == nil {
+				err = os.Remove(path)
+			}
+			if err == nil {
+				err = os.WriteFile(path, data, 0o600)
+			}
+			return err
+		}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "state", "journal.db")
+			sendsIn(t, path, "1")
+			backup := copyFiles(t, path, "")
+			sendsIn(t, path, "2")
+			must(t, tt.does(t, path, backup))
+			for range 2 { // it is recorded
+				if got := opensRestored(t, path); got != tt.want {
+					t.Fatalf("restored: %v, want %v", got, tt.want)
+				}
+			}
+			j := mustOpenFile(t, path)
+			must(t, j.Agree(t.Context()))
+			j.Close()
+			sendsIn(t, path, "3")
+			if opensRestored(t, path) {
+				t.Error("it is restored again")
+			}
+		})
+	}
+}
+
+// moveThere moves a file, and then back to where it was.
+func moveThere(from, to string) error {
+	if err := os.Rename(from, to); err != nil {
+		return err
+	}
+	return os.Rename(to, from)
+}
+
+// TestPostgresDumpIsRestored checks that a database that was made from a dump is found, and that the database
+// itself is not taken for one.
+func TestPostgresDumpIsRestored(t *testing.T) {
+	s, j := openPostgres(t)
+	place := placeOf(j)
+	j.Close()
+	sendsIn(t, place, "1")
+	dump := filepath.Join(t.TempDir(), "dump")
+	run := func(name string, args ...string) {
+		t.Helper()
+		if out, err := exec.CommandContext(t.Context(), s.Program(name), args...).CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v: %s", name, err, out)
+		}
+	}
+	run("pg_dump", "--format=custom", "--file="+dump, place)
+	sendsIn(t, place, "2")
+	s.Exec(t, place, "VACUUM FULL")
+	if opensRestored(t, place) {
+		t.Error("the journal itself is restored")
+	}
+	other := s.Database(t)
+	run("pg_restore", "--dbname="+other, dump)
+	run("pg_restore", "--clean", "--dbname="+place, dump)
+	for name, place := range map[string]string{"another database": other, "the same one": place} {
+		if !opensRestored(t, place) {
+			t.Errorf("%s: it is not restored", name)
+		}
+	}
+}
 
 // TestCopyLeavesOtherFilesAlone checks that a copy that fails changes no existing file, and leaves none of
 // its own.

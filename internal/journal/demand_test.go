@@ -230,15 +230,6 @@ func TestConsentOfAnAttempt(t *testing.T) {
 	})
 }
 
-// TestOthersDemand checks that settings with other approvers, which can send nothing, change nothing.
-func TestOthersDemand(t *testing.T) {
-	ours := Demand{Persons: 2, Above: btc(5), Approvers: "/a", Digest: "a1"}
-	theirs := Demand{Persons: 9, Approvers: "/b", Digest: "b1"}
-	if got := ours.with(theirs); !got.equal(ours) {
-		t.Errorf("the demand has become %+v", got)
-	}
-}
-
 // TestDecisionIsRecorded checks that a person's decision is recorded even if it changes nothing.
 func TestDecisionIsRecorded(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
@@ -311,37 +302,6 @@ func TestDemandOfOneAccount(t *testing.T) {
 		must(t, j.of(payroll).SetDemand(t.Context(), Demand{Reason: "sold"}))
 		if n, m := demanded(t, open(), shop), demanded(t, open(), payroll); n != 2 || m != 0 {
 			t.Errorf("they demand %d and %d, want 2 and 0", n, m)
-		}
-	})
-}
-
-// TestUpgradeKeepsDemand checks that the demand of a journal from before claims compared it is in force in
-// each claim.
-func TestUpgradeKeepsDemand(t *testing.T) {
-	const before = 6 // steps of the schema
-	eachDialect(t, func(t *testing.T, open opener) {
-		old := open(func(o *Options) { o.steps = schema()[:before] })
-		must(t, old.Enter(t.Context()))
-		if err := old.write(t.Context(), func(tx *tx) error {
-			tx.exec(`INSERT INTO demands (account, at, user_name, host, persons, above, approvers, `+
-				`approvers_digest, reason) SELECT id, ?1, '', '', 2, '{}', '/a', 'a1', '' FROM accounts`, tx.now)
-			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
-		old.Close()
-		j := open()
-		d, err := j.Demand(t.Context(), Demand{})
-		if err != nil || d.Persons != 2 || d.Number == 0 {
-			t.Fatalf("%+v, %v", d, err)
-		}
-		c := claim("1")
-		if _, err := j.Claim(t.Context(), c); !errors.Is(err, DemandChanged) {
-			t.Errorf("a claim under no demand: %v", err)
-		}
-		c.Demand = d.Number
-		if _, err := j.Claim(t.Context(), c); err != nil {
-			t.Error(err)
 		}
 	})
 }

@@ -292,28 +292,6 @@ func TestLogIsLostForAll(t *testing.T) {
 	}
 }
 
-// TestMarkerGoesWithTheLastWriter checks that the marker stays while any process writes, and goes with the
-// last one.
-func TestMarkerGoesWithTheLastWriter(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "journal.db")
-	one, two, reader := mustOpenFile(t, path), mustOpenFile(t, path), mustOpenFile(t, path)
-	mustClaim(t, one, claim("1"))
-	mustClaim(t, two, claim("2"))
-	for _, step := range []struct {
-		leaves *book
-		want   bool
-	}{{one, true}, {two, false}} {
-		leaves := step.leaves.dialect.(*sqliteDialect)
-		if unmarked, err := leaves.unmark(t.Context()); unmarked == step.want || err != nil {
-			t.Fatalf("the marker is away: %v, %v", unmarked, err)
-		}
-		leaves.leave()
-		if open, err := reader.dialect.(*sqliteDialect).saysOpen(t.Context()); open != step.want || err != nil {
-			t.Errorf("it says that it is open: %v, %v", open, err)
-		}
-	}
-}
-
 // TestLogStaysWithTheMarker checks that the log of a killed process stays if the last process cannot take the
 // marker away, or cannot open the journal: a database that has the marker and no log would have lost
 // something.

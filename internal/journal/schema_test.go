@@ -104,31 +104,6 @@ func TestManyOpenAFreshJournal(t *testing.T) {
 	})
 }
 
-// TestOldVersion checks that a journal of the first version is migrated, and that its orders keep their
-// states.
-func TestOldVersion(t *testing.T) {
-	eachDialect(t, func(t *testing.T, open opener) {
-		old := open(func(o *Options) { o.steps = schema()[:1] })
-		err := old.write(t.Context(), func(tx *tx) error {
-			account := shopNumber(tx)
-			for i, state := range order.States() {
-				tx.exec(`INSERT INTO orders (account, order_id, state, currency, unit, minor, address, memo, callback, attempt, doubt, user_name, host, created, changed)
-					VALUES (?1, ?2, ?2, 'crypto:Btc', 'crypto:Btc', 5, 'bc1q', '', '', ?3, ?4, 'ann', 'till1', ?5, ?5)`, account, string(state), i+1, i, tx.now)
-			}
-			return nil
-		})
-		must(t, err)
-		j := open()
-		for i, state := range order.States() {
-			if o := wantState(t, j, string(state), state); o.Last().Number != int64(i+1) || o.InDoubt() != (i > 0) ||
-				o.Amount.Minor != 5 || o.User != "ann" {
-				t.Errorf("the order is %+v", o)
-			}
-		}
-		bring(t, j, "1", order.Accepted)
-	})
-}
-
 // TestOldVersionKnowsWhatWasShown checks that an order that the service has shown, according to the history
 // in an older journal, cannot be decided not sent. An order that only a person called paid can.
 func TestOldVersionKnowsWhatWasShown(t *testing.T) {

@@ -1,6 +1,8 @@
 package journal
 
 import (
+	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -8,7 +10,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"example.com/till/internal/journal/pgtest"
 	"example.com/till/pkg/payout/order"
 )
 
@@ -83,51 +87,6 @@ func TestDeadSenderLeavesItsOrderUnknown(t *testing.T) {
 	})
 }
 
-func TestTwoJournalsInOneProcess(t *testing.T) {
-	eachDialect(t, func(t *testing.T, open opener) {
-		a, b := open(), open()
-		ticket := mustClaim(t, a, claim("1"))
-		mustClaim(t, b, claim("2"))
-		for _, j := range []*book{a, b} {
-			if n, err := j.Reap(t.Context()); n != 0 || err != nil {
-				t.Errorf("Reap: %d, %v", n, err)
-			}
-		}
-		b.Close()
-		c := open()
-		for n := 0; n == 0 && IsPostgres(placeOf(a)); { // the server takes a moment to see it
-			var err error
-			if n, err = c.Reap(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-		}
-		c.Reap(t.Context())
-		wantState(t, a, "1", order.Sending)
-		wantState(t, a, "2", order.Unknown)
-		mustFinish(t, a, ticket, accepted("w1"))
-		wantState(t, c, "1", order.Accepted)
-	})
-}
-
-func TestTwoProcessesClaimOneOrder(t *testing.T) {
-	eachDialect(t, func(t *testing.T, open opener) {
-		j := open()
-		a, b := start(t, "claim", placeOf(j)), start(t, "claim", placeOf(j))
-		a.hear(t)
-		b.hear(t)
-		for i := range 50 {
-			id := fmt.Sprint("round ", i)
-			a.say(t, "claim "+id)
-			b.say(t, "claim "+id)
-			got := []string{a.hear(t), b.hear(t)}
-			slices.Sort(got)
-			if !slices.Equal(got, []string{"stands", "ticket"}) {
-				t.Fatalf("round %d: %v", i, got)
-			}
-		}
-	})
-}
-
 func TestOneOfManyClaimsWins(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		journals := []*book{open(), open()}
@@ -162,22 +121,14 @@ func TestOneOfManyClaimsWins(t *testing.T) {
 	})
 }
 
-// queue puts writes into one commit: it holds the first back until all of them wait.
+// queue puts writes into one commit.
 func queue(t *testing.T, j *book, works ...func(*tx) error) []error {
 	t.Helper()
-	j.writing.Lock()
-	errs := make([]error, len(works))
-	var wait sync.WaitGroup
+	errs, calls := make([]error, len(works)), make([]func(), len(works))
 	for i, work := range works {
-		wait.Go(func() { errs[i] = j.write(t.Context(), work) })
-		for waiting := false; !waiting; {
-			j.queueing.Lock()
-			waiting = len(j.queue) == i+1
-			j.queueing.Unlock()
-		}
+		calls[i] = func() { errs[i] = j.write(t.Context(), work) }
 	}
-	j.writing.Unlock()
-	wait.Wait()
+	atOnce(j, calls...)
 	return errs
 }
 
@@ -271,19 +222,13 @@ func TestFailedOutcomeDoesNotBlockOthers(t *testing.T) {
 		good, taken, bad := mustClaim(t, j, claim("1")), mustClaim(t, j, claim("2")), mustClaim(t, j, claim("3"))
 		bad.order.row = 999
 		var all [3]Record
-		j.writing.Lock()
-		var waiting sync.WaitGroup
 		var errs [3]error
+		var calls []func()
 		for n, ticket := range []Ticket{good, taken, bad} {
-			waiting.Go(func() { all[n], errs[n] = j.Finish(t.Context(), ticket, accepted([]string{"w1", "w9", "w3"}[n])) })
+			out := accepted([]string{"w1", "w9", "w3"}[n])
+			calls = append(calls, func() { all[n], errs[n] = j.Finish(t.Context(), ticket, out) })
 		}
-		for queued := 0; queued < 3; {
-			j.queueing.Lock()
-			queued = len(j.queue)
-			j.queueing.Unlock()
-		}
-		j.writing.Unlock()
-		waiting.Wait()
+		atOnce(j, calls...)
 		if errs[0] != nil || all[0].State != order.Accepted || all[0].ID != "w1" {
 			t.Errorf("got %+v, %v", all[0], errs[0])
 		}
@@ -396,4 +341,74 @@ func beginWhileAnotherBegins(t *testing.T, j, other *book) (err error) {
 		t.Errorf("the other run: %v", begun)
 	}
 	return err
+}
+
+// TestPostgresLocksTheAccount checks that a claim and an outcome wait for the lock on the account's row in
+// PostgreSQL, so that what they were decided on does not change before their commit. The other session holds
+// a lock that foreign keys do not take.
+func TestPostgresLocksTheAccount(t *testing.T) {
+	opened, err := Open(t.Context(), pgtest.Shared(t).Database(t),
+		Options{Now: time.Now, User: "ann", wait: 50 * time.Millisecond})
+	must(t, err)
+	j := bookOf(opened)
+	defer j.Close()
+	bring(t, j, "1", order.Planned)
+	ticket := mustClaim(t, j, claim("2"))
+	held := otherHolds(t, j, "SELECT id FROM accounts FOR NO KEY UPDATE")
+	const locked = "is locked by another program"
+	if _, err := j.Claim(t.Context(), claim("1")); err == nil || !strings.Contains(err.Error(), locked) {
+		t.Errorf("a claim: %v", err)
+	}
+	if _, err := j.Finish(t.Context(), ticket, accepted("w2")); err == nil || !strings.Contains(err.Error(), locked) {
+		t.Errorf("an outcome: %v", err)
+	}
+	must(t, held.Rollback())
+	mustFinish(t, j, ticket, accepted("w2"))
+	mustClaim(t, j, claim("1"))
+}
+
+// TestTwinOfADeadSender checks that a row of a run is not claimed if another order with its content was being
+// sent by a process that has died, because that one may have been paid.
+func TestTwinOfADeadSender(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j, dying := open(), open()
+		one, two := row("1"), row("2")
+		run := mustBegin(t, j, Run{Name: "cafe", Digest: "cafe"}, one, two)
+		mustFinish(t, j, mustClaim(t, j, claim("9")), accepted("w9")) // ties the key
+		twin := claim("3")
+		twin.Content = two.Content
+		mustClaim(t, dying, twin)
+		mustEnd(t, dying, j)
+		if _, err := j.Claim(t.Context(), rowClaims(t, j.Ledger, run)[1]); !errors.Is(err, Duplicate) ||
+			AsError(err).Order.OrderID != "3" {
+			t.Errorf("got %v", err)
+		}
+		wantState(t, j, "2", order.Planned)
+		wantState(t, j, "3", order.Unknown)
+	})
+}
+
+// failingCommit is a dialect whose commits fail.
+type failingCommit struct{ dialect }
+
+var errNoCommit = errors.New("no commit")
+
+func (failingCommit) commit(context.Context, *sql.Conn) error { return errNoCommit }
+
+// TestRefusalWithoutItsCommit checks that a refusal whose transaction could not be committed is an error of
+// the journal, because the refusal may be based on records that do not exist.
+func TestRefusalWithoutItsCommit(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j := open()
+		bring(t, j, "1", order.Accepted)
+		whole := j.dialect
+		j.dialect = failingCommit{whole}
+		if _, err := j.Claim(t.Context(), claim("1")); errors.Is(err, Exists) || !errors.Is(err, errNoCommit) {
+			t.Errorf("got %v", err)
+		}
+		j.dialect = whole
+		if _, err := j.Claim(t.Context(), claim("1")); !errors.Is(err, Exists) {
+			t.Errorf("with its commit: %v", err)
+		}
+	})
 }

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -87,10 +88,6 @@ func TestFileModes(t *testing.T) {
 		} else if got := info.Mode().Perm(); got != want {
 			t.Errorf("%s has the mode %04o", name, got)
 		}
-	}
-	for _, mode := range []os.FileMode{0o602, 0o606} {
-		must(t, os.Chmod(path, mode))
-		wantRefused(t, path, "chmod 600")
 	}
 }
 
@@ -544,5 +541,24 @@ func TestLogGrowsWhileItIsLookedAt(t *testing.T) {
 	must(t, os.Truncate(files.path+logFile, 100))
 	if err := j.Intact(); err == nil || !strings.Contains(err.Error(), "it was cut short") {
 		t.Errorf("cut short: %v", err)
+	}
+}
+
+// TestOpenTogether checks that several processes can open a new journal at the same moment.
+func TestOpenTogether(t *testing.T) {
+	for range 40 {
+		place := filepath.Join(t.TempDir(), "journal.db")
+		var all sync.WaitGroup
+		for range 6 {
+			all.Go(func() {
+				j, err := Open(context.Background(), place, Options{Now: time.Now})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				j.Close()
+			})
+		}
+		all.Wait()
 	}
 }
