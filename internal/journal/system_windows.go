@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"time"
 
 	"golang.org/x/sys/windows"
 )
@@ -76,3 +77,12 @@ func fileIdentity(path string) (string, error) {
 	err = windows.GetFileInformationByHandle(windows.Handle(f.Fd()), &info)
 	return fmt.Sprint("file ", uint64(info.FileIndexHigh)<<32|uint64(info.FileIndexLow)), errors.Join(err, f.Close())
 }
+
+// checkFileSystem does nothing: the type of file system is not known on this system.
+func checkFileSystem(string) error { return nil }
+
+// isMountPoint always returns false: it is not known on this system.
+func isMountPoint(string) (bool, error) { return false, nil }
+
+// SinceBoot returns no clock.
+func SinceBoot() (boot string, since time.Duration) { return "", 0 }
