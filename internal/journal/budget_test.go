@@ -152,8 +152,7 @@ func TestBudgetOfDoubles(t *testing.T) {
 
 // TestBudgetOfLargeAmounts checks sums that an int64 does not hold.
 func TestBudgetOfLargeAmounts(t *testing.T) {
-	eachDialect(t, func(t *testing.T, open opener) {
-		j := open()
+	eachJournal(t, func(t *testing.T, j *book) {
 		for i := range 3 {
 			mustDo(t)(j.Claim(t.Context(), paying(fmt.Sprint(i), math.MaxInt64, nil)))
 		}

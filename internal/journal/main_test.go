@@ -3,6 +3,7 @@ package journal
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -154,6 +155,11 @@ func eachDialect(t *testing.T, test func(t *testing.T, open opener)) {
 	t.Run("postgres", func(t *testing.T) { run(t, pgtest.Shared(t).Database(t)) })
 }
 
+// eachJournal is eachDialect for a test that opens the journal once.
+func eachJournal(t *testing.T, test func(t *testing.T, j *book)) {
+	eachDialect(t, func(t *testing.T, open opener) { test(t, open()) })
+}
+
 // mustEnd closes a journal, and returns when another one knows that its process has ended: a server takes a
 // moment to see that a session is over.
 func mustEnd(t *testing.T, ending, other *book) {
@@ -203,6 +209,17 @@ func mustDo(t testing.TB) func(any, error) {
 	return func(_ any, err error) {
 		t.Helper()
 		must(t, err)
+	}
+}
+
+// wantErr checks the error that a call returns.
+func wantErr(t testing.TB, what string, want error) func(any, error) {
+	t.Helper()
+	return func(got any, err error) {
+		t.Helper()
+		if !errors.Is(err, want) {
+			t.Errorf("%s: %+v, %v; want the error %v", what, got, err, want)
+		}
 	}
 }
 

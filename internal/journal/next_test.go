@@ -211,8 +211,7 @@ func plain(o Record) Record {
 // TestMoveComparesVersions checks that a change is made only if the order still has the version that was
 // read.
 func TestMoveComparesVersions(t *testing.T) {
-	eachDialect(t, func(t *testing.T, open opener) {
-		j := open()
+	eachJournal(t, func(t *testing.T, j *book) {
 		o := bring(t, j, "1", order.Unknown)
 		for name, stale := range map[string]func(*Record){
 			"an older version":     func(o *Record) { o.version-- },

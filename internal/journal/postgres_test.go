@@ -216,9 +216,7 @@ func TestPostgresLockTaken(t *testing.T) {
 	if !errors.Is(err, Broken) || ticket.order.OrderID != "" || !strings.Contains(err.Error(), "its lock yet") {
 		t.Errorf("got %+v, %v", ticket, err)
 	}
-	if _, err := j.Order(t.Context(), "1"); !errors.Is(err, NotFound) {
-		t.Errorf("it is recorded: %v", err)
-	}
+	wantErr(t, "it is recorded", NotFound)(j.Order(t.Context(), "1"))
 	// A lock with the same number in another database is another lock.
 	elsewhere, err := Open(t.Context(), s.Database(t), Options{Now: time.Now})
 	must(t, err)

@@ -27,17 +27,13 @@ func TestAccountsAndKeys(t *testing.T) {
 			s.OrderIDs != NotTried || s.Keys != nil {
 			t.Errorf("of an account that is not there: %+v", s)
 		}
-		check := func(err error) {
-			t.Helper()
-			must(t, err)
-		}
-		check(j.NoteKey(t.Context(), "k1", KeyChecked))
+		must(t, j.NoteKey(t.Context(), "k1", KeyChecked))
 		at.Time = noon.Add(time.Second)
-		check(j.NoteKey(t.Context(), "k2", KeyChecked))
+		must(t, j.NoteKey(t.Context(), "k2", KeyChecked))
 		at.Time = noon.Add(2 * time.Second)
-		check(j.NoteKey(t.Context(), "k1", KeyAdopted))
-		check(j.NoteService(t.Context(), "m1", NotTried))
-		check(j.NoteService(t.Context(), "", Kept))
+		must(t, j.NoteKey(t.Context(), "k1", KeyAdopted))
+		must(t, j.NoteService(t.Context(), "m1", NotTried))
+		must(t, j.NoteService(t.Context(), "", Kept))
 		bring(t, j, "1", order.Accepted)
 		at.Time = noon.Add(time.Hour)
 		bring(t, j, "2", order.Accepted)
@@ -57,10 +53,8 @@ func TestAccountsAndKeys(t *testing.T) {
 				t.Errorf("key %s of another account: %v", key, err)
 			}
 		}
-		if err := j.NoteKey(t.Context(), "k3", KeyFirst); !errors.Is(err, AccountChanged) {
-			t.Errorf("a first key beside others: %v", err)
-		}
-		check(j.of(office).NoteKey(t.Context(), "k2", KeyAdopted))
+		wantErr(t, "a first key beside others", AccountChanged)(nil, j.NoteKey(t.Context(), "k3", KeyFirst))
+		must(t, j.of(office).NoteKey(t.Context(), "k2", KeyAdopted))
 		if used, err := j.KeyUsedBy(t.Context(), "k2"); err != nil || !slices.Equal(used, []order.Account{shop, office}) {
 			t.Errorf("k2 was used by %v, %v", used, err)
 		}
@@ -98,8 +92,7 @@ func TestKeyOfACallThatNeverLeft(t *testing.T) {
 		"another one, of another account": {KeyFirst, nil, notLeft, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			eachDialect(t, func(t *testing.T, open opener) {
-				j := open()
+			eachJournal(t, func(t *testing.T, j *book) {
 				if strings.HasSuffix(name, "account") {
 					mustFinishFor(t, j, order.Account{Address: shop.Address, Name: "office"},
 						Claim{OrderID: "9", Content: tea, Key: "key9"}, accepted("w9"))
@@ -128,8 +121,7 @@ func TestKeyOfACallThatNeverLeft(t *testing.T) {
 
 // TestEvidenceTiesItsKey checks that a key belongs to an account once it has read a record of an order there.
 func TestEvidenceTiesItsKey(t *testing.T) {
-	eachDialect(t, func(t *testing.T, open opener) {
-		j := open()
+	eachJournal(t, func(t *testing.T, j *book) {
 		l := j.Ledger
 		must(t, l.NoteKey(t.Context(), "key9", KeyFirst))
 		if _, err := l.Settle(t.Context(),
@@ -145,8 +137,7 @@ func TestEvidenceTiesItsKey(t *testing.T) {
 // TestFirstKeyIsTiedOnce checks that the first use ties a key, if two accounts have the same first key or one
 // account has two first keys.
 func TestFirstKeyIsTiedOnce(t *testing.T) {
-	eachDialect(t, func(t *testing.T, open opener) {
-		j := open()
+	eachJournal(t, func(t *testing.T, j *book) {
 		office := order.Account{Address: shop.Address, Name: "office"}
 		for _, noted := range []struct {
 			a   order.Account
@@ -156,22 +147,16 @@ func TestFirstKeyIsTiedOnce(t *testing.T) {
 		}
 		whole := j.dialect
 		j.dialect = failingCommit{whole}
-		if _, err := j.Claim(t.Context(), claim("0")); !errors.Is(err, errNoCommit) {
-			t.Errorf("without its commit: %v", err)
-		}
+		wantErr(t, "without its commit", errNoCommit)(j.Claim(t.Context(), claim("0")))
 		j.dialect = whole
 		mustClaim(t, j, claim("1")) // with key1
 		if used, err := j.KeyUsedBy(t.Context(), "key1"); err != nil || !slices.Equal(used, []order.Account{shop}) {
 			t.Errorf("key1 was used by %v, %v", used, err)
 		}
-		if _, err := j.in(t, office).Claim(t.Context(), claim("1")); !errors.Is(err, AccountChanged) {
-			t.Errorf("with the same key for another account: %v", err)
-		}
+		wantErr(t, "with the same key for another account", AccountChanged)(j.in(t, office).Claim(t.Context(), claim("1")))
 		other := claim("2")
 		other.Key = "key2"
-		if _, err := j.Claim(t.Context(), other); !errors.Is(err, AccountChanged) {
-			t.Errorf("with another first key: %v", err)
-		}
+		wantErr(t, "with another first key", AccountChanged)(j.Claim(t.Context(), other))
 		seen := Evidence{OrderID: "3", Withdrawal: "w3", Content: claim("3").Content, Key: "key2"}
 		if o, err := j.Settle(t.Context(), seen); !errors.Is(err, AccountChanged) {
 			t.Errorf("with what another first key has read: %+v, %v", o, err)
@@ -189,8 +174,7 @@ func mustFinishFor(t *testing.T, j *book, a order.Account, c Claim, out Outcome)
 }
 
 func TestRenameMovesTheHistory(t *testing.T) {
-	eachDialect(t, func(t *testing.T, open opener) {
-		j := open()
+	eachJournal(t, func(t *testing.T, j *book) {
 		office, moved := order.Account{Address: shop.Address, Name: "office"},
 			order.Account{Address: "https://new.test/api", Name: "shop"}
 		if err := j.Rename(t.Context(), shop, moved); !errors.Is(err, AccountChanged) || AsError(err).Account != shop {
@@ -211,15 +195,11 @@ func TestRenameMovesTheHistory(t *testing.T) {
 		if err := j.Rename(t.Context(), shop, moved); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := j.Order(t.Context(), "1"); !errors.Is(err, NotFound) {
-			t.Errorf("under the old name: %v", err)
-		}
+		wantErr(t, "under the old name", NotFound)(j.Order(t.Context(), "1"))
 		if o, err := j.of(moved).Order(t.Context(), "1"); err != nil || o.State != order.Accepted {
 			t.Errorf("under the new name: %+v, %v", o, err)
 		}
-		if _, err := j.in(t, moved).Claim(t.Context(), claim("1")); !errors.Is(err, Exists) {
-			t.Errorf("sent under the new name: %v", err)
-		}
+		wantErr(t, "sent under the new name", Exists)(j.in(t, moved).Claim(t.Context(), claim("1")))
 		if s, err := j.of(moved).Status(t.Context()); err != nil || !slices.Equal(s.Keys, []string{"k1"}) {
 			t.Errorf("the keys are %v, %v", s.Keys, err)
 		}
@@ -231,36 +211,32 @@ func TestRenameMovesTheHistory(t *testing.T) {
 // plan's run, or is empty.
 func TestRenameIsRefusedDuringARun(t *testing.T) {
 	moved := order.Account{Address: "https://new.test/api", Name: "shop"}
-	for name, prepare := range map[string]func(t *testing.T, applies *book) (old, to order.Account){
-		"a history": func(t *testing.T, applies *book) (old, to order.Account) {
+	for name, prepare := range map[string]func(t *testing.T, applies *book){
+		"a history": func(t *testing.T, applies *book) {
 			bring(t, applies, "1", order.Accepted)
 			must(t, applies.Alone(t.Context(), "cafe"))
-			return shop, moved
 		},
-		"a history, and its new name has an empty account": func(t *testing.T, applies *book) (old, to order.Account) {
+		"a history, and its new name has an empty account": func(t *testing.T, applies *book) {
 			bring(t, applies, "1", order.Accepted)
 			must(t, applies.Alone(t.Context(), "cafe"))
 			applies.in(t, moved)
-			return shop, moved
 		},
-		"a new account": func(t *testing.T, applies *book) (old, to order.Account) {
+		"a new account": func(t *testing.T, applies *book) {
 			must(t, applies.Alone(t.Context(), "cafe"))
 			mustBegin(t, applies, Run{Name: "cafe", Digest: "cafe"}, row("1"))
-			return shop, moved
 		},
-		"an empty account": func(t *testing.T, applies *book) (old, to order.Account) {
+		"an empty account": func(t *testing.T, applies *book) {
 			bring(t, applies, "1", order.Accepted)
 			must(t, applies.in(t, moved).Alone(t.Context(), "cafe", true))
-			return shop, moved
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachDialect(t, func(t *testing.T, open opener) {
 				applies, j := open(), open()
-				old, to := prepare(t, applies)
+				prepare(t, applies)
 				const accounts = `SELECT count(*) FROM accounts`
 				before := mustCount(t, j, accounts)
-				if err := j.Rename(t.Context(), old, to); !errors.Is(err, Busy) || AsError(err).Run != "cafe" {
+				if err := j.Rename(t.Context(), shop, moved); !errors.Is(err, Busy) || AsError(err).Run != "cafe" {
 					t.Errorf("got %v", err)
 				}
 				if n := mustCount(t, j, accounts); n != before {
@@ -268,7 +244,7 @@ func TestRenameIsRefusedDuringARun(t *testing.T) {
 				}
 				applies.Close()
 				for { // a server takes a moment to see that a session has ended
-					if err := j.Rename(t.Context(), old, to); err == nil {
+					if err := j.Rename(t.Context(), shop, moved); err == nil {
 						break
 					} else if !errors.Is(err, Busy) {
 						t.Fatal(err)
@@ -302,8 +278,7 @@ func TestFinishAfterRename(t *testing.T) {
 // TestUnshown checks which orders a scan has to keep in mind: those that the service may have, or a person
 // says it has, and that it has never shown.
 func TestUnshown(t *testing.T) {
-	eachDialect(t, func(t *testing.T, open opener) {
-		j := open()
+	eachJournal(t, func(t *testing.T, j *book) {
 		for _, state := range order.States() {
 			bring(t, j, string(state), state)
 		}
@@ -376,9 +351,7 @@ func TestFilters(t *testing.T) {
 		for range j.Orders(t.Context(), order.Filter{}) {
 			break // the journal still works
 		}
-		if _, err := j.Order(t.Context(), "none"); !errors.Is(err, NotFound) {
-			t.Errorf("an order that is not there: %v", err)
-		}
+		wantErr(t, "an order that is not there", NotFound)(j.Order(t.Context(), "none"))
 		j.Close()
 		for _, err := range j.Orders(t.Context(), order.Filter{}) {
 			if !errors.Is(err, Broken) {

@@ -15,8 +15,7 @@ func futureSteps() []string {
 }
 
 func TestMigration(t *testing.T) {
-	eachDialect(t, func(t *testing.T, open opener) {
-		j := open()
+	eachJournal(t, func(t *testing.T, j *book) {
 		o := bring(t, j, "1", order.Unknown)
 		version := func() int {
 			t.Helper()

@@ -17,8 +17,7 @@ import (
 )
 
 func TestDeadSenderLeavesItsOrderUnknown(t *testing.T) {
-	eachDialect(t, func(t *testing.T, open opener) {
-		j := open()
+	eachJournal(t, func(t *testing.T, j *book) {
 		p := start(t, "claim", placeOf(j))
 		p.hear(t)
 		for _, id := range []string{"1", "2", "3", "4", "5"} {
@@ -58,9 +57,7 @@ func TestDeadSenderLeavesItsOrderUnknown(t *testing.T) {
 		wantState(t, j, "1", order.Unknown)
 		c := claim("2")
 		c.OrderID = "another"
-		if _, err := j.Claim(t.Context(), c); !errors.Is(err, Duplicate) {
-			t.Errorf("Claim of a duplicate: %v", err)
-		}
+		wantErr(t, "Claim of a duplicate", Duplicate)(j.Claim(t.Context(), c))
 		wantState(t, j, "2", order.Unknown)
 		if o := mustSettle(t, j, Evidence{OrderID: "3", Withdrawal: "w3"}); o.State != order.Accepted {
 			t.Errorf("Settle: %+v", o)
@@ -133,8 +130,7 @@ func queue(t *testing.T, j *book, works ...func(*tx) error) []error {
 }
 
 func TestFailedWriteDoesNotUndoOthers(t *testing.T) {
-	eachDialect(t, func(t *testing.T, open opener) {
-		j := open()
+	eachJournal(t, func(t *testing.T, j *book) {
 		note := func(key string) func(*tx) error {
 			return func(tx *tx) error {
 				tx.exec(`INSERT INTO keys (fingerprint, account, noted, how, user_name, host, answered) VALUES (?1, `+
@@ -189,8 +185,7 @@ func TestFailedWriteDoesNotUndoOthers(t *testing.T) {
 
 // TestPanicInAWrite checks that no other write counts as done after a panic in one write.
 func TestPanicInAWrite(t *testing.T) {
-	eachDialect(t, func(t *testing.T, open opener) {
-		j := open()
+	eachJournal(t, func(t *testing.T, j *book) {
 		nothing := func(*tx) error { return nil }
 		for _, err := range queue(t, j, nothing, func(*tx) error { panic("on purpose") }, nothing) {
 			if !errors.Is(err, errNotWritten) {
@@ -202,8 +197,7 @@ func TestPanicInAWrite(t *testing.T) {
 }
 
 func TestClosedJournalRefusesClaims(t *testing.T) {
-	eachDialect(t, func(t *testing.T, open opener) {
-		j := open()
+	eachJournal(t, func(t *testing.T, j *book) {
 		mustClaim(t, j, claim("1"))
 		j.Close()
 		if ticket, err := j.Claim(t.Context(), claim("2")); !errors.Is(err, Broken) || ticket.order.OrderID != "" ||
@@ -216,8 +210,7 @@ func TestClosedJournalRefusesClaims(t *testing.T) {
 // TestFailedOutcomeDoesNotBlockOthers checks that an outcome that cannot be recorded does not prevent others,
 // and that an outcome which is recorded at the second try is the same as at the first.
 func TestFailedOutcomeDoesNotBlockOthers(t *testing.T) {
-	eachDialect(t, func(t *testing.T, open opener) {
-		j := open()
+	eachJournal(t, func(t *testing.T, j *book) {
 		bring(t, j, "9", order.Accepted) // as w9
 		good, taken, bad := mustClaim(t, j, claim("1")), mustClaim(t, j, claim("2")), mustClaim(t, j, claim("3"))
 		bad.order.row = 999
@@ -244,8 +237,7 @@ func TestFailedOutcomeDoesNotBlockOthers(t *testing.T) {
 // TestFailedClaimKeepsOutcomes checks that outcomes are recorded which were recorded in a transaction before,
 // and undone with it because a claim failed.
 func TestFailedClaimKeepsOutcomes(t *testing.T) {
-	eachDialect(t, func(t *testing.T, open opener) {
-		j := open()
+	eachJournal(t, func(t *testing.T, j *book) {
 		run := mustBegin(t, j, Run{Name: "cafe", Digest: "sha256:cafe"}, row("1"), row("2"), row("3"))
 		recorded := rowClaims(t, j.Ledger, run)
 		var tickets [2]Ticket
@@ -398,8 +390,7 @@ func (failingCommit) commit(context.Context, *sql.Conn) error { return errNoComm
 // TestRefusalWithoutItsCommit checks that a refusal whose transaction could not be committed is an error of
 // the journal, because the refusal may be based on records that do not exist.
 func TestRefusalWithoutItsCommit(t *testing.T) {
-	eachDialect(t, func(t *testing.T, open opener) {
-		j := open()
+	eachJournal(t, func(t *testing.T, j *book) {
 		bring(t, j, "1", order.Accepted)
 		whole := j.dialect
 		j.dialect = failingCommit{whole}
@@ -407,8 +398,6 @@ func TestRefusalWithoutItsCommit(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		j.dialect = whole
-		if _, err := j.Claim(t.Context(), claim("1")); !errors.Is(err, Exists) {
-			t.Errorf("with its commit: %v", err)
-		}
+		wantErr(t, "with its commit", Exists)(j.Claim(t.Context(), claim("1")))
 	})
 }

@@ -52,17 +52,14 @@ func TestSettleIsAboutTheSameContent(t *testing.T) {
 // TestSettleConfirmsAPerson checks that a person's decision that the list confirms counts as the service's
 // word from then on.
 func TestSettleConfirmsAPerson(t *testing.T) {
-	eachDialect(t, func(t *testing.T, open opener) {
-		j := open()
+	eachJournal(t, func(t *testing.T, j *book) {
 		bring(t, j, "1", order.Unknown)
 		mustDecide(t, j, Decision{OrderID: "1", PaidAs: "w1"})
 		if o := mustSettle(t, j, Evidence{OrderID: "1", Withdrawal: "w1"}); o.State != order.Accepted ||
 			o.ID != "w1" || o.Resolved != nil {
 			t.Errorf("the order is %+v", o)
 		}
-		if _, err := j.Decide(t.Context(), Decision{OrderID: "1", NotSent: true, Reason: "it was a mistake"}); !errors.Is(err, OrderChanged) {
-			t.Errorf("undone by a person: %v", err)
-		}
+		wantErr(t, "undone by a person", OrderChanged)(j.Decide(t.Context(), Decision{OrderID: "1", NotSent: true, Reason: "it was a mistake"}))
 	})
 }
 

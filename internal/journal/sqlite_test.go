@@ -56,9 +56,7 @@ func TestReaderCreatesNoFile(t *testing.T) {
 	if !errors.Is(err, Broken) || !errors.Is(err, fs.ErrNotExist) {
 		t.Fatalf("a journal that is not there: %v", err)
 	}
-	if _, err := os.Stat(filepath.Dir(place)); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("its directory was made: %v", err)
-	}
+	wantErr(t, "its directory was made", fs.ErrNotExist)(os.Stat(filepath.Dir(place)))
 	made, err := Open(t.Context(), place, Options{Now: time.Now})
 	must(t, err)
 	must(t, made.Close())
@@ -326,9 +324,7 @@ func TestMissingDatabaseIsNotMadeAgain(t *testing.T) {
 			if !errors.Is(err, Lost) || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %v", err)
 			}
-			if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-				t.Errorf("its file: %v", err)
-			}
+			wantErr(t, "its file", fs.ErrNotExist)(os.Lstat(path))
 		})
 	}
 }

@@ -16,8 +16,7 @@ import (
 )
 
 func TestSameOrderIDAgain(t *testing.T) {
-	eachDialect(t, func(t *testing.T, open opener) {
-		j := open()
+	eachJournal(t, func(t *testing.T, j *book) {
 		for _, state := range order.States() {
 			for _, same := range []bool{true, false} {
 				id := map[bool]string{true: "1", false: "2"}[same] + string(state)
@@ -55,9 +54,7 @@ func TestSameOrderIDAgain(t *testing.T) {
 		bring(t, j, "9", order.Rejected)
 		c := claim("9")
 		c.NotRejected = true
-		if _, err := j.Claim(t.Context(), c); !errors.Is(err, Exists) {
-			t.Errorf("a rejected order that is not to be sent again: %v", err)
-		}
+		wantErr(t, "a rejected order that is not to be sent again", Exists)(j.Claim(t.Context(), c))
 		if _, err := j.in(t, order.Account{Address: shop.Address, Name: "other"}).Claim(t.Context(), claim("9")); err != nil {
 			t.Errorf("the same order id in another account: %v", err)
 		}
@@ -115,9 +112,7 @@ func TestClaimRefusesDuplicates(t *testing.T) {
 		slow := mustClaim(t, j, claim("slow"))
 		at.Time = noon
 		mustFinish(t, j, slow, accepted("wslow"))
-		if _, err := j.Claim(t.Context(), other("slow", 10*time.Minute)); !errors.Is(err, Duplicate) {
-			t.Errorf("sent by a slow clock: %v", err)
-		}
+		wantErr(t, "sent by a slow clock", Duplicate)(j.Claim(t.Context(), other("slow", 10*time.Minute)))
 		// For a file, the clock that cannot be set counts too, if the other one was set forward since the order was
 		// sent.
 		since := time.Hour
@@ -148,17 +143,14 @@ func TestClaimRefusesDuplicates(t *testing.T) {
 		// Another callback does not.
 		c := other("parts", 0)
 		c.Callback = "http://elsewhere.test"
-		if _, err := j.Claim(t.Context(), c); !errors.Is(err, Duplicate) {
-			t.Errorf("another callback: %v", err)
-		}
+		wantErr(t, "another callback", Duplicate)(j.Claim(t.Context(), c))
 	})
 }
 
 // TestClaimRecordsItsContent checks that an order that is sent again with other content has that content from
 // then on, also for what looks for the same content.
 func TestClaimRecordsItsContent(t *testing.T) {
-	eachDialect(t, func(t *testing.T, open opener) {
-		j := open()
+	eachJournal(t, func(t *testing.T, j *book) {
 		bring(t, j, "1", order.Rejected)
 		again, twin := claim("1"), claim("2")
 		again.Amount.Minor++
@@ -169,9 +161,7 @@ func TestClaimRecordsItsContent(t *testing.T) {
 			t.Errorf("the order has the content %+v", o.Content)
 		}
 		twin.Window = time.Hour
-		if _, err := j.Claim(t.Context(), twin); !errors.Is(err, Duplicate) {
-			t.Errorf("the same content: %v", err)
-		}
+		wantErr(t, "the same content", Duplicate)(j.Claim(t.Context(), twin))
 		first := claim("1").Content
 		twin.Content = first
 		mustClaim(t, j, twin)
@@ -179,8 +169,7 @@ func TestClaimRecordsItsContent(t *testing.T) {
 }
 
 func TestFinish(t *testing.T) {
-	eachDialect(t, func(t *testing.T, open opener) {
-		j := open()
+	eachJournal(t, func(t *testing.T, j *book) {
 		for _, out := range []Outcome{accepted("w1"), rejected, unknown, limited, notLeft} {
 			id := "1" + string(out.Ending) + out.Reason
 			o := mustFinish(t, j, mustClaim(t, j, claim(id)), out)
@@ -206,8 +195,7 @@ func TestFinish(t *testing.T) {
 }
 
 func TestRejectionAfterUnknown(t *testing.T) {
-	eachDialect(t, func(t *testing.T, open opener) {
-		j := open()
+	eachJournal(t, func(t *testing.T, j *book) {
 		bring(t, j, "1", order.Unknown)
 		notSent := Decision{OrderID: "1", NotSent: true, Reason: "asked them"}
 		mustDecide(t, j, notSent)
@@ -232,8 +220,7 @@ func TestRejectionAfterUnknown(t *testing.T) {
 }
 
 func TestAnswerWithAnotherOrdersID(t *testing.T) {
-	eachDialect(t, func(t *testing.T, open opener) {
-		j := open()
+	eachJournal(t, func(t *testing.T, j *book) {
 		bring(t, j, "1", order.Accepted)
 		o := mustFinish(t, j, mustClaim(t, j, claim("2")), accepted("w1"))
 		if o.State != order.Unknown || o.ID != "" || !strings.Contains(o.Reason, "w1") ||
@@ -265,8 +252,7 @@ func TestAnswerWithAnotherOrdersID(t *testing.T) {
 // TestContentInAnotherCase checks that two spellings of an address or a code are the same content, under the
 // same order id and under another one.
 func TestContentInAnotherCase(t *testing.T) {
-	eachDialect(t, func(t *testing.T, open opener) {
-		j := open()
+	eachJournal(t, func(t *testing.T, j *book) {
 		small := order.Content{Currency: api.CryptoCurrency("Btc"), Amount: api.FiatAmount("Usd", 5000),
 			Address: "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq", Memo: "leaf"}
 		capitals := order.Content{Currency: api.CryptoCurrency("BTC"), Amount: api.FiatAmount("USD", 5000),
@@ -299,8 +285,7 @@ func TestContentInAnotherCase(t *testing.T) {
 // TestOneIDForTwoOrders checks that the second of two outcomes with the same id, in the same commit, says
 // nothing about its order.
 func TestOneIDForTwoOrders(t *testing.T) {
-	eachDialect(t, func(t *testing.T, open opener) {
-		j := open()
+	eachJournal(t, func(t *testing.T, j *book) {
 		one, two := mustClaim(t, j, claim("1")), mustClaim(t, j, claim("2"))
 		atOnce(j, func() { mustFinish(t, j, one, accepted("w1")) }, func() { mustFinish(t, j, two, accepted("w1")) })
 		wantState(t, j, "1", order.Accepted)
@@ -427,8 +412,7 @@ func TestAnswerEndsADecision(t *testing.T) {
 // TestSecondOutcomeChangesNothing checks that a second outcome for a ticket changes nothing, except that an
 // acceptance by the service is recorded.
 func TestSecondOutcomeChangesNothing(t *testing.T) {
-	eachDialect(t, func(t *testing.T, open opener) {
-		j := open()
+	eachJournal(t, func(t *testing.T, j *book) {
 		for _, first := range []Outcome{accepted("w1"), rejected, unknown, notLeft} {
 			for _, second := range []Outcome{rejected, unknown, notLeft} {
 				id := string(first.Ending) + "," + string(second.Ending)
@@ -455,8 +439,7 @@ func TestSecondOutcomeChangesNothing(t *testing.T) {
 }
 
 func TestSettle(t *testing.T) {
-	eachDialect(t, func(t *testing.T, open opener) {
-		j := open()
+	eachJournal(t, func(t *testing.T, j *book) {
 		for _, from := range append(order.States(), "") {
 			for _, differs := range []string{"", "the amount is 1, and 2 was asked for"} {
 				id := "1" + string(from) + differs[:min(3, len(differs))]
@@ -511,8 +494,7 @@ func TestSettle(t *testing.T) {
 
 // TestShown checks what becomes of an order that a scan has shown without settling it.
 func TestShown(t *testing.T) {
-	eachDialect(t, func(t *testing.T, open opener) {
-		j := open()
+	eachJournal(t, func(t *testing.T, j *book) {
 		show := func(id, withdrawal string) {
 			must(t, j.Show(t.Context(), id, withdrawal))
 		}
@@ -671,8 +653,7 @@ func TestDecide(t *testing.T) {
 // TestTextThatCannotBeKept checks that any text of the service, even one that PostgreSQL does not accept,
 // lets an outcome be recorded.
 func TestTextThatCannotBeKept(t *testing.T) {
-	eachDialect(t, func(t *testing.T, open opener) {
-		j := open()
+	eachJournal(t, func(t *testing.T, j *book) {
 		for n, text := range []string{"no\x00funds", "no\xfffunds"} {
 			id := fmt.Sprint(n + 1)
 			o := mustFinish(t, j, mustClaim(t, j, claim(id)), Outcome{Ending: order.WasRejected, Status: 422, Reason: text})
@@ -691,8 +672,7 @@ func TestTextThatCannotBeKept(t *testing.T) {
 // TestIDsOfAnyKind checks that any id of the service is kept exactly, because it is needed to ask for the
 // withdrawal, and to find it on the list.
 func TestIDsOfAnyKind(t *testing.T) {
-	eachDialect(t, func(t *testing.T, open opener) {
-		j := open()
+	eachJournal(t, func(t *testing.T, j *book) {
 		for n, id := range []string{"a\x00b", "a\x01b", "a\x010b", "a\x011b", "\x01\x00", strings.Repeat("x", 300) + "1",
 			strings.Repeat("x", 300) + "2", "w'; --"} {
 			own := fmt.Sprint(n)
@@ -725,8 +705,7 @@ func TestIDsOfAnyKind(t *testing.T) {
 
 // TestShowMany checks orders that take several commits.
 func TestShowMany(t *testing.T) {
-	eachDialect(t, func(t *testing.T, open opener) {
-		j := open()
+	eachJournal(t, func(t *testing.T, j *book) {
 		withdrawals := map[string]string{"not in the journal": "w0"}
 		var rows []Row
 		for i := range 2*mostShown + 3 {
