@@ -1,14 +1,42 @@
+// Package views defines how resources of the service and orders of the journal are shown: their columns and
+// their JSON.
+//
+// A column has the name of the interface's field, unless a table needs a shorter name or payout files already
+// use another.
 package views
 
 import (
 	"fmt"
+	"math/big"
+	"strings"
 	"time"
 
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
+	"example.com/till/pkg/payout/approval"
 )
+
+// AmountCell shows an amount in units if the decimals of its currency are known, and otherwise in minor
+// units.
+func AmountCell(m money.Registry, a api.Amount) render.Cell {
+	return render.Amount(a.Minor, a.Code, m.Decimals(a.Code))
+}
+
+// Decimal returns a count of minor units as a decimal for JSON, or nil if the decimals are unknown.
+func Decimal(minor *big.Int, decimals int) *string {
+	if decimals == money.Unknown {
+		return nil
+	}
+	text := money.Decimal(minor, decimals)
+	return &text
+}
+
+// DecimalOf returns an amount as a decimal for JSON, or nil if its decimals are unknown.
+func DecimalOf(m money.Registry, a api.Amount) *string {
+	return Decimal(big.NewInt(a.Minor), m.DecimalsOf(a.Kind, a.Code))
+}
 
 // OrderLine is an order of the journal as JSON.
 type OrderLine struct {
@@ -128,6 +156,48 @@ func Moment(t time.Time) string {
 
 // MomentCell shows a time.
 func MomentCell(t time.Time) render.Cell { return render.Time(Moment(t)) }
+
+// ApprovalLine says as JSON what approved the last attempt of an order.
+type ApprovalLine struct {
+	Run       string          `json:"run"`
+	Digest    string          `json:"digest"`   // of the plan
+	Required  int             `json:"required"` // how many persons had to approve it
+	Approvals []SignatureLine `json:"approvals"`
+}
+
+// SignatureLine is an approval of one person as JSON. The key, the principal and the signature are what
+// ssh-keygen -Y verify needs.
+type SignatureLine struct {
+	Principal   string `json:"principal"`
+	Fingerprint string `json:"fingerprint"`
+	Key         string `json:"key"`
+	Signature   string `json:"signature"`
+	Seen        string `json:"seen"` // when it was recorded
+	User        string `json:"user"` // who applied the plan then
+	Host        string `json:"host"`
+}
+
+// NewApprovalLine returns what approved an attempt as JSON.
+func NewApprovalLine(c approval.Consent) *ApprovalLine {
+	line := &ApprovalLine{Run: c.Run, Digest: c.Digest, Required: c.Required, Approvals: []SignatureLine{}}
+	for _, a := range c.Approvals {
+		line.Approvals = append(line.Approvals,
+			SignatureLine{a.Principal, a.Fingerprint, a.Key, a.Signature, Moment(a.Seen), a.User, a.Host})
+	}
+	return line
+}
+
+// By names those who have approved. It is empty if no approval was needed.
+func (l *ApprovalLine) By() string {
+	if l == nil {
+		return ""
+	}
+	names := make([]string, len(l.Approvals))
+	for i, a := range l.Approvals {
+		names[i] = a.Principal + " (" + a.Fingerprint + ")"
+	}
+	return strings.Join(names, ", ")
+}
 
 // Orders is the view of an order of the journal.
 func Orders(m money.Registry) render.View[payout.Order] {
