@@ -48,7 +48,6 @@ func steps(w api.Withdrawal) []render.Step {
 	return history
 }
 
-// since returns when the withdrawal reached its current status.
 func since(w api.Withdrawal) string {
 	for i := len(w.Statuses) - 1; i >= 0; i-- {
 		if w.Statuses[i].Status == w.Current {

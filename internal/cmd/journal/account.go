@@ -278,7 +278,6 @@ until a profile requires it. Other accounts keep what they require.`,
 	}), &reason, "why it is changed, for the record")
 }
 
-// setApprovals records a person's decision about what the account requires.
 func setApprovals(s *cmdutil.Session, number, reason string) error {
 	n, err := strconv.ParseUint(number, 10, 8)
 	switch {

@@ -49,7 +49,6 @@ missing in the journal, so the exit code is 21 there.`,
 	return cmd
 }
 
-// check compares the journal with the list, and prints the differences.
 func check(s *cmdutil.Session, out cmdutil.Output[payout.Difference], from, to, accept string) error {
 	filter, _, err := (&orders.ListFlags{From: from, To: to}).Filter(s)
 	if err != nil {
@@ -83,7 +82,6 @@ func check(s *cmdutil.Session, out cmdutil.Output[payout.Difference], from, to, 
 	return cmdutil.WithPrintError(err, printed)
 }
 
-// differ returns the error for what the check has found; nil: nothing.
 func differ(c payout.Comparison, period bool) error {
 	switch {
 	case c.NoList != nil:
@@ -159,7 +157,6 @@ func agree(s *cmdutil.Session, sender *payout.Sender, c payout.Comparison, own p
 	return s.Note("the journal and the service's list agree")
 }
 
-// differenceLine is a difference as JSON.
 type differenceLine struct {
 	What   string           `json:"what"`
 	Why    string           `json:"why"`

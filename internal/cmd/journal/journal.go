@@ -32,7 +32,6 @@ func noted(a *cmdutil.App, cmd *cobra.Command, run func(*cmdutil.Session, []stri
 	return cmd
 }
 
-// reasonFlag adds the flag for the reason of a decision.
 func reasonFlag(cmd *cobra.Command, reason *string, usage string) *cobra.Command {
 	cmd.Flags().StringVar(reason, "reason", "", usage)
 	return cmd
@@ -83,7 +82,6 @@ JSON for each order; with -o json it is an array.`,
 	}), cmdutil.PrintedAs[exportedLine](cmdutil.List))
 }
 
-// exportedLine is an order with its account.
 type exportedLine struct {
 	Account payout.Account `json:"account"`
 	views.HistoryLine
@@ -111,7 +109,6 @@ func exportAll(s *cmdutil.Session, j *payout.Journal) iter.Seq2[exportedLine, er
 	}
 }
 
-// demanded returns what an account has required, and what approved its attempts.
 func demanded(s *cmdutil.Session, l *payout.Ledger) (lines []demandLine, consents cmdutil.Consents, err error) {
 	demands, err := l.Demands(s.Ctx)
 	if err == nil {

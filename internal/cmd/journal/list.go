@@ -179,7 +179,6 @@ func storyView(m money.Registry) render.View[story] {
 	return view
 }
 
-// text returns an empty line and then a line for each event, with its time first.
 func (t story) text(m money.Registry, width int) string {
 	text := "\n"
 	for _, step := range t.steps(m) {
@@ -188,7 +187,6 @@ func (t story) text(m money.Registry, width int) string {
 	return text
 }
 
-// steps returns the events as lines of a history.
 func (t story) steps(m money.Registry) []render.Step {
 	steps := make([]render.Step, len(t.events))
 	for i, then := range views.AsThen(m, t.order, t.events) {

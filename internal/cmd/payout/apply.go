@@ -21,7 +21,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// applyFlags are the flags of payout apply.
 type applyFlags struct {
 	payout.ApplyOptions
 	digest  string
@@ -116,7 +115,6 @@ func (f *applyFlags) check(cmd *cobra.Command, plan string) error {
 	return nil
 }
 
-// applying is the apply of a plan.
 type applying struct {
 	*cmdutil.Session
 	plan   *payout.Plan

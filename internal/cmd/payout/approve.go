@@ -29,7 +29,6 @@ import (
 	"golang.org/x/crypto/ssh/agent"
 )
 
-// approveFlags are the flags of payout approve.
 type approveFlags struct {
 	key, out string
 	agent    bool
@@ -71,7 +70,6 @@ See: till help approvals.`,
 	return cmd
 }
 
-// signedPlan is a plan with a new signature.
 type signedPlan struct {
 	Plan        string `json:"plan"`
 	Run         string `json:"run"`
@@ -164,7 +162,6 @@ func showToApprover(s *cmdutil.Session, plan *payout.Plan) error {
 	return l.rowsView(true).List(s.IO.Err, o, l.rows())
 }
 
-// mostNames is how many names of a signature are tried.
 const mostNames = 1000
 
 // writeSignature writes a signature to a new file, and returns its name. It never replaces a file: that may
@@ -203,7 +200,6 @@ func fileName(principal string) string {
 	return strings.TrimLeft(name[:min(len(name), 64)], ".-")
 }
 
-// approverLine is a person who may approve a plan.
 type approverLine struct {
 	Principal   string `json:"principal"`
 	Approved    bool   `json:"approved"`
@@ -360,7 +356,6 @@ func readKey(name string) (text []byte, info os.FileInfo, err error) {
 	return text, info, err
 }
 
-// agentKey returns the only key of the agent that is wanted.
 func agentKey(s *cmdutil.Session, wanted func(ssh.PublicKey) bool) (ssh.Signer, error) {
 	const named = "name the file of a key with --key"
 	socket := s.IO.Env("SSH_AUTH_SOCK")

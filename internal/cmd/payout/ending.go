@@ -153,7 +153,6 @@ func countWas(n int, noun string) string {
 	return fmt.Sprintf("%d %ss were", n, noun)
 }
 
-// isOf begins a sentence about some of a run's orders.
 func isOf(n, all int) string {
 	if n == 1 {
 		return fmt.Sprintf("1 of %s is", cmdutil.CountOf(all, "order"))
@@ -218,7 +217,6 @@ const (
 
 const utf8Mark = "\ufeff"
 
-// isWorkbook reports whether a results file is to be a workbook.
 func isWorkbook(path string) bool { return strings.EqualFold(filepath.Ext(path), "."+workbook) }
 
 // checkResults refuses to replace a file that is not an earlier results file. If it was named, it must also
@@ -323,7 +321,6 @@ func writeResults(ctx context.Context, sender *payout.Sender, plan *payout.Plan,
 	return err
 }
 
-// records yields the lines of a results file.
 func records(orders iter.Seq2[payout.Order, error], plan *payout.Plan, l sheet.Layout) iter.Seq2[[]string, error] {
 	return func(yield func([]string, error) bool) {
 		if !yield(strings.Split(resultsHeader, ","), nil) {

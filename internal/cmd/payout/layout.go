@@ -23,7 +23,6 @@ import (
 // The formats of a file of payments.
 const csv, jsonl, workbook = "csv", "jsonl", "xlsx"
 
-// layoutFlags say how a file of payments is to be read.
 type layoutFlags struct {
 	layout, format string
 	columns        []string
@@ -130,7 +129,6 @@ func (f *layoutFlags) mapped(columns map[string]string) (map[string]string, erro
 	return columns, nil
 }
 
-// rows returns the rows of a file of payments.
 func (f *layoutFlags) rows(in io.Reader, l sheet.Layout) (sheet.Rows, error) {
 	switch f.format {
 	case jsonl:
@@ -142,7 +140,6 @@ func (f *layoutFlags) rows(in io.Reader, l sheet.Layout) (sheet.Rows, error) {
 	return xlsx.Rows(data, l), err
 }
 
-// layoutOptions returns the flags that say a layout.
 func layoutOptions(l sheet.Layout) (options []string) {
 	for _, name := range sheet.Names() {
 		if header, mapped := l.Columns[name]; mapped {

@@ -23,7 +23,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// planFlags are the flags of payout plan.
 type planFlags struct {
 	layoutFlags
 	payout.PlanInput
@@ -62,7 +61,6 @@ till payout layout FILE proposes --map to --sheet. See: till help payout-files.`
 	return cmd
 }
 
-// chooseFormat finds the format of a file.
 func (f *layoutFlags) chooseFormat(file string) error {
 	formats := []string{csv, jsonl, workbook}
 	switch {
@@ -82,7 +80,6 @@ func (f *layoutFlags) chooseFormat(file string) error {
 	return nil
 }
 
-// check refuses flags that cannot be used together.
 func (f *planFlags) check(file string) error {
 	if err := f.chooseFormat(file); err != nil {
 		return err
@@ -226,19 +223,16 @@ func noteAccountStatus(s *cmdutil.Session, made payout.Made) {
 	}
 }
 
-// unknownIn returns how many orders are unknown or being sent.
 func unknownIn(t payout.Tally) int {
 	return t.States[payout.StateUnknown] + t.States[payout.StateSending]
 }
 
-// tellOneCase says how many addresses of a plan have no checksum.
 func tellOneCase(s *cmdutil.Session, p *payout.Plan) {
 	if p.OneCase > 0 {
 		s.Note("without a checksum: the Ethereum addresses of %s, because their letters are all small or all capital. A mistyped character in them cannot be found", cmdutil.CountOf(p.OneCase, "row"))
 	}
 }
 
-// planInput opens the input of a plan.
 func planInput(s *cmdutil.Session, file string) (in io.ReadCloser, name string, err error) {
 	if file == "-" {
 		return stoppable{io.NopCloser(s.IO.In), s.Ctx}, "standard input", nil

@@ -83,7 +83,6 @@ type rehearsal struct {
 	Steps     []rehearsalStep `json:"steps"`
 }
 
-// A mishap is what went wrong on purpose.
 type mishap struct {
 	OrderID string `json:"order_id"`
 	What    string `json:"what"`
@@ -269,7 +268,6 @@ func (st *stage) settle() error {
 		[]string{"--not-sent", "--reason", "not on the list", "--yes"})...)
 }
 
-// must runs a command that has to succeed.
 func (st *stage) must(args ...string) error {
 	code, err := st.run(args...)
 	if err == nil && code != 0 {
@@ -291,7 +289,6 @@ func (st *stage) command(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// killed is the exit code of a command that was killed.
 const killed = -1
 
 // run runs a command of till, and keeps it as a step.
@@ -327,7 +324,6 @@ func (st *stage) run(args ...string) (code int, err error) {
 	return step.ExitCode, nil
 }
 
-// count counts how often the sandbox has paid each row.
 func (st *stage) count(at string) error {
 	client, err := api.New(at, api.WithAPIKey(st.box.Key()))
 	if err != nil {

@@ -104,7 +104,6 @@ func listRuns(s *cmdutil.Session, ledger *payout.Ledger, runs []payout.Run, byUn
 	}
 }
 
-// planTotalLine is the sum of the rows of one unit as JSON.
 type planTotalLine struct {
 	Amount  api.BigAmount `json:"amount"`
 	Decimal *string       `json:"decimal" schema:"decimal"`
@@ -165,7 +164,6 @@ type (
 	}
 )
 
-// runLine is a run as JSON.
 type runLine struct {
 	runNames
 	Batch string `json:"batch"`
@@ -177,7 +175,6 @@ type runLine struct {
 	runTotals
 }
 
-// appliedLine is an applied plan as JSON.
 type appliedLine struct {
 	runNames
 	stateCounts
@@ -304,7 +301,6 @@ state under any plan, so they are not sent twice.`,
 	})
 }
 
-// exportLine is a row of a run as JSON.
 type exportLine struct {
 	OrderID   string       `json:"order_id" schema:"order-id"`
 	State     payout.State `json:"state"`

@@ -53,7 +53,6 @@ payout resolve.`,
 	return cmd
 }
 
-// noteSettled says what the list does not show about the orders.
 func noteSettled(s *cmdutil.Session, settled payout.Settled) {
 	var hidden []string
 	for _, r := range settled.Results {
@@ -135,7 +134,6 @@ waits for the others and ends with 50. A run without accepted orders is refused
 	return cmd
 }
 
-// notAll returns the error of a wait for a run of which not all orders were accepted.
 func notAll(run string, t payout.Tally) error {
 	accepted := t.States[payout.StateAccepted]
 	if accepted == t.Rows {

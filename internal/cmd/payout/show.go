@@ -228,7 +228,6 @@ func (l looked) show(verbose bool) error {
 	return l.rowsView(true).List(l.IO.Out, l.Render, l.rows())
 }
 
-// showFacts shows the facts of a plan, with an empty line between them and the rows.
 func (l looked) showFacts(to io.Writer, o render.Options, f planFacts) error {
 	if err := planFactsView(l.Money).One(to, o, f); err != nil || len(l.plan.Rows) == 0 {
 		return err
@@ -268,7 +267,6 @@ func (l looked) rowsView(mark bool) render.View[planned] {
 // A warned row has what it pays and what is to be looked at. What is about no single row has no amount.
 type warned struct{ pays, why string }
 
-// warned returns the warnings of a plan as a person reads them.
 func (l looked) warned() []warned {
 	all := make([]warned, len(l.found))
 	for i, d := range l.found {
@@ -312,7 +310,6 @@ func (l looked) warningText(verbose bool) (text string) {
 	return text
 }
 
-// changeLine is what has changed about a row since the last run, as JSON.
 type changeLine struct {
 	Change    string      `json:"change"`
 	Line      int         `json:"line,omitempty"`

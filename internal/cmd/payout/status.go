@@ -117,7 +117,6 @@ func rowView(live bool) func(money.Registry) render.View[runRow] {
 	}
 }
 
-// runRows are the orders of a run.
 type runRows struct {
 	*cmdutil.Session
 	ledger   *payout.Ledger // nil: there is no journal
@@ -125,7 +124,6 @@ type runRows struct {
 	statuses map[string]string // the service's own, by the id of the withdrawal; nil: they are not wanted
 }
 
-// in yields the orders in the given states, or all of them.
 func (r runRows) in(states ...payout.State) iter.Seq2[runRow, error] {
 	return func(yield func(runRow, error) bool) {
 		if r.ledger == nil {
@@ -263,7 +261,6 @@ func (r runRows) printGroup(out cmdutil.Output[runRow], states []payout.State, g
 	return cmp.Or(broken, r.Write(text))
 }
 
-// red returns a text in red if standard output has colours.
 func (r runRows) red(text string) string {
 	if !r.Render.Color {
 		return text

@@ -104,7 +104,6 @@ func parseRequest(s *cmdutil.Session, req *api.CreateWithdrawal, currency, amoun
 	return err
 }
 
-// create sends a valid request and prints its id.
 func create(s *cmdutil.Session, req api.CreateWithdrawal, duplicate bool, out cmdutil.Output[views.Created]) error {
 	s.Subject.OrderID = req.ExternalOrderID
 	if err := s.Limits.Check(s.Money,

@@ -111,7 +111,6 @@ func oneWithdrawal(s *cmdutil.Session, args []string, orderID string) (*api.Clie
 	return client, o.ID, err
 }
 
-// notAccepted explains why there is no withdrawal for an order.
 func notAccepted(o payout.Order) error {
 	state := string(o.State)
 	f := &cmdutil.Error{Code: cmdutil.ExitUsage, Hint: payout.NewHint("see its history", "journal", "show", o.OrderID)}
