@@ -36,6 +36,12 @@ func (c *Client) Do(ctx context.Context, method, target string, body json.RawMes
 	return text, err
 }
 
+// Reads reports whether Do sends a request as a read. It refuses what Do refuses.
+func (c *Client) Reads(method, target string) (bool, error) {
+	_, err := c.parseTarget(method, target)
+	return err == nil && isRead(method, target), err
+}
+
 // parseTarget refuses requests that Do does not send.
 func (c *Client) parseTarget(method, target string) (*url.URL, error) {
 	switch method {

@@ -3,12 +3,10 @@ package api
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"strings"
 
@@ -16,7 +14,6 @@ import (
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/render"
 	"example.com/till/internal/terminal"
-	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
@@ -78,7 +75,7 @@ func send(s *cmdutil.Session, method, path, input string) error {
 	if err != nil {
 		return err
 	}
-	reads, err := changesNothing(s.ClientURL, method, target)
+	reads, err := client.Reads(method, target)
 	if err != nil {
 		return err
 	}
@@ -166,28 +163,6 @@ func pathOf(given string) (string, error) {
 		advice += ": api/" + rest
 	}
 	return "", cmdutil.UsageError(fmt.Sprintf("%q is the path of a Windows file: Git Bash makes one of what begins with a slash", given), advice)
-}
-
-// changesNothing reports whether a client at a base URL treats a request as a read. It refuses a request that
-// the client would not send. It asks package api with a client that cannot send: there, only a failed create
-// may have changed something.
-func changesNothing(base, method, target string) (bool, error) {
-	client, err := api.New(base, api.WithRetries(0), api.WithTransport(noTransport{}))
-	if err != nil {
-		return false, err
-	}
-	_, err = client.Do(context.Background(), method, target, nil)
-	call, sent := errors.AsType[*api.Error](err)
-	if !sent {
-		return false, err
-	}
-	return call.Outcome == api.Failed, nil
-}
-
-type noTransport struct{}
-
-func (noTransport) RoundTrip(*http.Request) (*http.Response, error) {
-	return nil, errors.New("this request is not to be sent")
 }
 
 // beginning returns at most 500 bytes of text, for a message.
