@@ -293,19 +293,13 @@ func (a *applying) approvePaid(t payout.Tally, asked bool) (int, error) {
 			paidBefore(t)+", by another run or command: an earlier run stopped half-way, or old order ids were used again",
 			fmt.Sprintf("to send only the rest: --already-paid %d", t.Before))
 	}
-	again, send := "They", fmt.Sprintf("To send the other %d, type", t.LeftRows())
-	if t.Before == 1 {
-		again = "It"
-	}
-	switch t.LeftRows() {
-	case 0:
-		send = "To go on, type"
-	case 1:
-		send = "To send the other one, type"
+	send := "To go on, type"
+	if n := t.LeftRows(); n > 0 {
+		send = "To send the other " + oneOrMore(n, "one", strconv.Itoa(n)) + ", type"
 	}
 	question := fmt.Sprintf(`%s, by another run or command.
 %s will not be sent again. This is right if an earlier run stopped half-way, and wrong if old order ids were used again.
-%s how many were accepted before: `, paidBefore(t), again, send)
+%s how many were accepted before: `, paidBefore(t), oneOrMore(t.Before, "It", "They"), send)
 	count := strconv.Itoa(t.Before)
 	return t.Before, a.typed(question, count, "in a script, add --already-paid "+count)
 }
@@ -333,12 +327,8 @@ func paidBefore(t payout.Tally) string {
 		}
 		when = append(when, found)
 	}
-	verb := "were"
-	if t.Before == 1 {
-		verb = "was"
-	}
-	return fmt.Sprintf("%d of the plan's %s %s accepted before (%s)", t.Before, cmdutil.CountOf(t.Rows, "order"), verb,
-		strings.Join(when, "; "))
+	return fmt.Sprintf("%d of the plan's %s %s accepted before (%s)", t.Before, cmdutil.CountOf(t.Rows, "order"),
+		oneOrMore(t.Before, "was", "were"), strings.Join(when, "; "))
 }
 
 // approveTotal asks a person to type the total that is still to be sent, for one currency after the other.

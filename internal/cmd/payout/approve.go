@@ -156,10 +156,7 @@ func showToApprover(s *cmdutil.Session, plan *payout.Plan) error {
 		return nil
 	}
 	o := render.Options{Format: render.Table, Color: s.Render.Color, Screen: true}
-	if err := l.showFacts(s.IO.Err, o, l.facts()); err != nil || len(plan.Rows) == 0 {
-		return err
-	}
-	return l.rowsView(true).List(s.IO.Err, o, l.rows())
+	return l.print(s.IO.Err, o, l.facts(), func() error { return l.rowsView(true).List(s.IO.Err, o, l.rows()) })
 }
 
 const mostNames = 1000

@@ -131,33 +131,32 @@ func printApplied(
 
 // zeroes returns the columns that have nothing to say.
 func (r runCounts) zeroes() (names []string) {
+	counts := map[string]int{"accepted_total": r.tally.States[payout.StateAccepted], "already_paid": r.tally.Before}
 	for _, state := range payout.States() {
-		if r.tally.States[state] == 0 {
-			names = append(names, string(state))
+		counts[string(state)] = r.tally.States[state]
+	}
+	for name, n := range counts {
+		if n == 0 {
+			names = append(names, name)
 		}
-	}
-	if r.tally.States[payout.StateAccepted] == 0 {
-		names = append(names, "accepted_total")
-	}
-	if r.tally.Before == 0 {
-		names = append(names, "already_paid")
 	}
 	return names
 }
 
 // countWas begins a sentence about some things that were dealt with.
 func countWas(n int, noun string) string {
+	return cmdutil.CountOf(n, noun) + oneOrMore(n, " was", " were")
+}
+
+func oneOrMore(n int, one, more string) string {
 	if n == 1 {
-		return "1 " + noun + " was"
+		return one
 	}
-	return fmt.Sprintf("%d %ss were", n, noun)
+	return more
 }
 
 func isOf(n, all int) string {
-	if n == 1 {
-		return fmt.Sprintf("1 of %s is", cmdutil.CountOf(all, "order"))
-	}
-	return fmt.Sprintf("%d of %s are", n, cmdutil.CountOf(all, "order"))
+	return fmt.Sprintf("%d of %s %s", n, cmdutil.CountOf(all, "order"), oneOrMore(n, "is", "are"))
 }
 
 // runFailure returns the error that a run ends with. Unknown orders matter most. If nothing was sent now, or

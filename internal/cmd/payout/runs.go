@@ -1,6 +1,7 @@
 package payout
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"slices"
@@ -217,14 +218,11 @@ func runView(money.Registry) render.View[runCounts] {
 	type row = runCounts
 	text := render.Field[row, string]
 	inState := func(state payout.State) render.Column[row] {
-		about := "number of orders that are " + string(state)
-		if state == payout.StateConflict {
-			about = "number of orders in conflict"
-		}
-		return render.Field(string(state), about, render.Count, func(r row) int { return r.tally.States[state] })
+		about := map[payout.State]string{payout.StateConflict: "number of orders in conflict",
+			payout.StateSending: "orders that a process is sending"}[state]
+		return render.Field(string(state), cmp.Or(about, "number of orders that are "+string(state)), render.Count,
+			func(r row) int { return r.tally.States[state] })
 	}
-	sending := inState(payout.StateSending)
-	sending.About = "orders that a process is sending"
 	return render.View[row]{
 		ID:   func(r row) string { return r.run.Name },
 		JSON: render.Encoded(row.line),
@@ -234,7 +232,7 @@ func runView(money.Registry) render.View[runCounts] {
 			render.Field("began", "when the run began", views.MomentCell, func(r row) time.Time { return r.run.Began }),
 			render.Field("rows", "number of orders", render.Count, func(r row) int { return r.tally.Rows }),
 			inState(payout.StateAccepted), inState(payout.StateRejected), inState(payout.StateUnknown),
-			inState(payout.StateConflict), inState(payout.StatePlanned), sending,
+			inState(payout.StateConflict), inState(payout.StatePlanned), inState(payout.StateSending),
 			render.Field("already_paid", "accepted orders that this run did not send", render.Int,
 				func(r row) int64 { return int64(r.tally.Before) }),
 			{Name: "total", About: "total of the plan", Amount: true,

@@ -166,11 +166,8 @@ func showPlan(s *cmdutil.Session, p *payout.Plan, verbose bool, out cmdutil.Outp
 	summary := o
 	summary.Columns, summary.Sort, summary.NoHeaders = nil, "", false
 	l := look(s, p)
-	if err := l.showFacts(s.IO.Out, summary, l.facts()); err != nil || len(p.Rows) == 0 {
-		return err
-	}
 	out.View = l.rowsView(false)
-	return out.List(l.rows())
+	return l.print(s.IO.Out, summary, l.facts(), func() error { return out.List(l.rows()) })
 }
 
 // onScreen reports whether a plan is shown to a person who did not say how.
@@ -222,20 +219,18 @@ func (l looked) show(verbose bool) error {
 	if err := l.Write(l.warningText(verbose)); err != nil {
 		return err
 	}
-	if err := l.showFacts(l.IO.Out, o, f); err != nil || len(l.plan.Rows) == 0 {
-		return err
-	}
-	return l.rowsView(true).List(l.IO.Out, l.Render, l.rows())
+	return l.print(l.IO.Out, o, f, func() error { return l.rowsView(true).List(l.IO.Out, l.Render, l.rows()) })
 }
 
-func (l looked) showFacts(to io.Writer, o render.Options, f planFacts) error {
+// print prints the facts of a plan and, below an empty line, its rows if there are any.
+func (l looked) print(to io.Writer, o render.Options, f planFacts, rows func() error) error {
 	if err := planFactsView(l.Money).One(to, o, f); err != nil || len(l.plan.Rows) == 0 {
 		return err
 	}
 	if _, err := io.WriteString(to, "\n"); err != nil {
 		return &render.WriteError{Err: err}
 	}
-	return nil
+	return rows()
 }
 
 func (l looked) rows() iter.Seq2[planned, error] {
@@ -293,11 +288,8 @@ func (l looked) warningText(verbose bool) (text string) {
 	for i, w := range all {
 		part := render.WrapWords(render.Safe(w.pays+w.why), l.Render.Width, 2) + "\n"
 		if lines += strings.Count(part, "\n"); lines > screenful && i > 0 && !verbose {
-			more := "one more warning"
-			if n := len(all) - i; n > 1 {
-				more = fmt.Sprintf("%d more warnings", n)
-			}
-			return text + "and " + more + ": --verbose\n\n"
+			n := len(all) - i
+			return text + "and " + oneOrMore(n, "one more warning", fmt.Sprintf("%d more warnings", n)) + ": --verbose\n\n"
 		}
 		if l.Render.Color {
 			part = strings.Replace(part, w.pays, render.Styled(render.Bold, w.pays, l.Render.Colors256), 1)
