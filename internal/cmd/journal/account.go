@@ -235,12 +235,7 @@ type freezeLine struct {
 
 func freezeView(money.Registry) render.View[payout.Freeze] {
 	type row = payout.Freeze
-	state := func(f row) string {
-		if f.Frozen {
-			return "frozen"
-		}
-		return "unfrozen"
-	}
+	state := func(f row) string { return map[bool]string{true: "frozen", false: "unfrozen"}[f.Frozen] }
 	return render.View[row]{
 		ID:   state,
 		JSON: render.Encoded(func(f row) freezeLine { return freezeLine{views.Moment(f.At), f} }),

@@ -82,12 +82,7 @@ func (f *layoutFlags) choose(s *cmdutil.Session) (l sheet.Layout, err error) {
 			_ = field.Value.Set(given.Value.String()) // the flag has taken it
 		}
 	})
-	switch l.Delimiter {
-	case "auto":
-		l.Delimiter = ""
-	case "tab":
-		l.Delimiter = "\t"
-	}
+	l.Delimiter = strings.NewReplacer("auto", "", "tab", "\t").Replace(l.Delimiter)
 	switch err := l.Check(); {
 	case err != nil && changed("delimiter") && strings.HasPrefix(err.Error(), "delimiter"):
 		return l, cmdutil.UsageError(fmt.Sprintf("--delimiter: fields cannot be separated by %q", f.flagged.Delimiter),

@@ -237,14 +237,10 @@ func planInput(s *cmdutil.Session, file string) (in io.ReadCloser, name string, 
 	if file == "-" {
 		return stoppable{io.NopCloser(s.IO.In), s.Ctx}, "standard input", nil
 	}
-	const todo = "name the file of the rows, or - for standard input"
 	f, err := os.Open(file)
 	if err != nil {
-		return nil, "", cmdutil.UsageError(fmt.Sprintf("%s cannot be opened: %v", file, atomicfile.WithoutPath(err)), todo)
-	}
-	if info, err := f.Stat(); err == nil && info.IsDir() {
-		f.Close()
-		return nil, "", cmdutil.UsageError(file+" is a directory", todo)
+		return nil, "", cmdutil.UsageError(fmt.Sprintf("%s cannot be opened: %v", file, atomicfile.WithoutPath(err)),
+			"name the file of the rows, or - for standard input")
 	}
 	return stoppable{f, s.Ctx}, file, nil
 }

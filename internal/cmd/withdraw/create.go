@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -294,12 +295,9 @@ func inFours(address string) string {
 	if strings.ContainsFunc(address, unicode.IsSpace) {
 		return address
 	}
-	var b strings.Builder
-	for i, r := range []rune(address) {
-		if i > 0 && i%4 == 0 {
-			b.WriteByte(' ')
-		}
-		b.WriteRune(r)
+	var fours []string
+	for four := range slices.Chunk([]rune(address), 4) {
+		fours = append(fours, string(four))
 	}
-	return b.String()
+	return strings.Join(fours, " ")
 }
