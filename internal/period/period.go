@@ -30,37 +30,46 @@ type Parser struct {
 
 func usageError(msg, advice string) error { return &usage.Error{Msg: msg, Advice: advice} }
 
-// ends returns the first and the last second of a period. An end that is open or a full date-time is zero. It
-// refuses a period that ends before it begins, but does not compare full date-times, whose format is the
-// service's.
-func (p Parser) ends(from, to string) (first, last time.Time, err error) {
-	if from != "" && !IsDateTime(from) {
-		if first, err = p.Parse("--from", from, false); err != nil {
-			return first, last, err
+// ends returns the first moment of a period and the first after it. An end that is open is zero. The function
+// dateTime reads a full date-time or, with after, the first moment after it.
+func (p Parser) ends(
+	from, to string, dateTime func(flag, text string, after bool) (time.Time, error),
+) (first, after time.Time, err error) {
+	read := func(flag, text string, after bool) (time.Time, error) {
+		switch age, ok := ParseAge(text); {
+		case text == "":
+			return time.Time{}, nil
+		case IsDateTime(text):
+			return dateTime(flag, text, after)
+		case ok && after: // the second that it names
+			return p.Now.Add(time.Second - age), nil
 		}
-	}
-	if to != "" && !IsDateTime(to) {
-		if last, err = p.Parse("--to", to, true); err != nil {
-			return first, last, err
+		if first, unit := p.named(text); unit != "" && after {
+			return unit.Step(first, 1), nil
 		}
+		return p.Parse(flag, text)
 	}
-	if !first.IsZero() && !last.IsZero() && last.Before(first) {
+	if first, err = read("--from", from, false); err == nil {
+		after, err = read("--to", to, true)
+	}
+	if err == nil && !first.IsZero() && !after.IsZero() && !first.Before(after) {
 		err = usageError(fmt.Sprintf("--from %s is later than --to %s", from, to), "exchange them")
 	}
-	return first, last, err
+	return first, after, err
 }
 
 // Sent returns the ends of a period as they are sent. For a day, week or month, to is the first moment after it:
 // a service that compares exactly would leave out what is in the last second. What begins then or later does not
 // belong to the period, and end is that moment; a zero end means that the service alone decides.
 func (p Parser) Sent(from, to string) (sentFrom, sentTo string, end time.Time, err error) {
-	first, last, err := p.ends(from, to)
+	first, after, err := p.ends(from, to, func(string, string, bool) (time.Time, error) { return time.Time{}, nil })
 	if err != nil {
 		return "", "", end, err
 	}
-	if begin, unit := p.named(to); unit != "" {
-		end = unit.Step(begin, 1)
-		last = end
+	if _, unit := p.named(to); unit != "" {
+		end = after
+	} else if !after.IsZero() {
+		after = after.Add(-time.Second)
 	}
 	format := func(text string, at time.Time) string {
 		if at.IsZero() {
@@ -68,7 +77,68 @@ func (p Parser) Sent(from, to string) (sentFrom, sentTo string, end time.Time, e
 		}
 		return at.In(p.Zone).Format(p.Layout)
 	}
-	return format(from, first), format(to, last), end, nil
+	return format(from, first), format(to, after), end, nil
+}
+
+// Instants returns the first moment of a period in till's own times, and the first after it. An end that is open
+// is zero.
+func (p Parser) Instants(from, to string) (start, end time.Time, err error) {
+	return p.ends(from, to, func(flag, text string, after bool) (time.Time, error) {
+		for _, layout := range []string{time.RFC3339, p.Layout, "2006-01-02T15:04:05", "2006-01-02 15:04:05",
+			"2006-01-02T15:04", "2006-01-02 15:04"} {
+			if at, err := time.ParseInLocation(layout, text, p.Zone); err == nil && after {
+				return at.Add(time.Second), nil
+			} else if err == nil {
+				return at, nil
+			}
+		}
+		return time.Time{}, usageError(fmt.Sprintf("%s: %q is not a time", flag, text),
+			"write it like 2026-05-03T10:00:00, or like 2026-05-03T10:00:00Z")
+	})
+}
+
+// Written returns the period for times that were written without a time zone, on the clock that wrote them.
+// It leaves an end unset if the text is empty.
+func (p Parser) Written(from, to string) (span report.Span, err error) {
+	p.Now, p.Zone = p.WallClock(), time.UTC // as no zone: each day has 24 hours
+	first, after, err := p.ends(from, to, func(flag, text string, after bool) (time.Time, error) {
+		at, rest, ok := report.ParseWritten(text)
+		switch {
+		case !ok || rest != "":
+			return at, usageError(fmt.Sprintf("%s: %q cannot be compared with times without a time zone", flag, text),
+				"write it like 2026-05-03T10:00:00")
+		case after && at.Nanosecond() == 0:
+			at = at.Add(time.Second)
+		case after:
+			at = at.Add(time.Nanosecond)
+		}
+		return at, nil
+	})
+	if from != "" {
+		span.From = &first
+	}
+	if to != "" {
+		span.To = &after
+	}
+	if _, unit := p.named(from); unit != report.ByDay {
+		span.Unit = unit
+	}
+	return span, err
+}
+
+// Parse returns the first moment of what a text names. It reads no full date-time.
+func (p Parser) Parse(flag, text string) (time.Time, error) {
+	if age, ok := ParseAge(text); ok {
+		return p.Now.Add(-age), nil
+	}
+	if first, unit := p.named(text); unit != "" {
+		return first, nil
+	}
+	return time.Time{}, usageError(
+		fmt.Sprintf("%s: %q is not a time", flag, text),
+		cmp.Or(near.Question(text, "", Words()), "write "+strings.Join(Words(), ", ")+", a date "+
+			"(2026-05-03), a week (2026-W18), a month (2026-05), an age (7d, 12h, 90m, 2w) or a full date-time "+
+			"(2026-05-03T10:00:00)"))
 }
 
 // Reads reads a time that the service has written. Without a zone, it is in the profile's.
@@ -83,25 +153,6 @@ func (p Parser) Reads(text string) (time.Time, bool) {
 		}
 	}
 	return time.Time{}, false
-}
-
-// Parse returns the first moment of what a text names or, with end, the last second. It reads no full
-// date-time.
-func (p Parser) Parse(flag, text string, end bool) (time.Time, error) {
-	if age, ok := ParseAge(text); ok {
-		return p.Now.Add(-age), nil
-	}
-	if first, unit := p.named(text); unit != "" {
-		if end {
-			return unit.Step(first, 1).Add(-time.Second), nil
-		}
-		return first, nil
-	}
-	return time.Time{}, usageError(
-		fmt.Sprintf("%s: %q is not a time", flag, text),
-		cmp.Or(near.Question(text, "", Words()), "write "+strings.Join(Words(), ", ")+", a date "+
-			"(2026-05-03), a week (2026-W18), a month (2026-05), an age (7d, 12h, 90m, 2w) or a full date-time "+
-			"(2026-05-03T10:00:00)"))
 }
 
 // Words returns the words for days and months.
@@ -141,54 +192,6 @@ func (p Parser) named(text string) (time.Time, report.Unit) {
 	return time.Time{}, ""
 }
 
-// Instants returns the first moment of a period in till's own times, and the first after it. An end that is open
-// is zero.
-func (p Parser) Instants(from, to string) (start, end time.Time, err error) {
-	start, last, err := p.ends(from, to)
-	if err == nil && IsDateTime(from) {
-		start, err = p.instant("--from", from)
-	}
-	if err == nil && IsDateTime(to) {
-		last, err = p.instant("--to", to)
-	}
-	if err != nil || last.IsZero() {
-		return start, end, err
-	}
-	return start, last.Add(time.Second), nil
-}
-
-// instant reads a full date-time.
-func (p Parser) instant(flag, text string) (time.Time, error) {
-	for _, layout := range []string{time.RFC3339, p.Layout, "2006-01-02T15:04:05", "2006-01-02 15:04:05",
-		"2006-01-02T15:04", "2006-01-02 15:04"} {
-		if at, err := time.ParseInLocation(layout, text, p.Zone); err == nil {
-			return at, nil
-		}
-	}
-	return time.Time{},
-		usageError(fmt.Sprintf("%s: %q is not a time", flag, text),
-			"write it like 2026-05-03T10:00:00, or like 2026-05-03T10:00:00Z")
-}
-
-// Written returns the period for times that were written without a time zone, on the clock that wrote them.
-// It leaves an end unset if the text is empty.
-func (p Parser) Written(from, to string) (span report.Span, err error) {
-	p.Now, p.Zone = p.WallClock(), time.UTC // as no zone: each day has 24 hours
-	if span.From, err = p.wallClock("--from", from, false); err != nil {
-		return span, err
-	}
-	if span.To, err = p.wallClock("--to", to, true); err != nil {
-		return span, err
-	}
-	if _, unit := p.named(from); unit != report.ByDay {
-		span.Unit = unit
-	}
-	if span.From != nil && span.To != nil && !span.From.Before(*span.To) {
-		err = usageError(fmt.Sprintf("--from %s is later than --to %s", from, to), "exchange them")
-	}
-	return span, err
-}
-
 // WallClock returns the present second on a clock in the zone, in UTC as no zone.
 func (p Parser) WallClock() time.Time {
 	now := p.Now.In(p.Zone)
@@ -201,32 +204,6 @@ func (p Parser) Today(from string) string {
 		return "0s"
 	}
 	return p.Now.In(p.Zone).Format(time.DateOnly)
-}
-
-// wallClock returns the first moment that a text names or, with end, the first moment after it. It returns nil
-// for an empty text.
-func (p Parser) wallClock(flag, text string, end bool) (*time.Time, error) {
-	if text == "" {
-		return nil, nil
-	}
-	if !IsDateTime(text) {
-		at, err := p.Parse(flag, text, end)
-		if end {
-			at = at.Add(time.Second)
-		}
-		return &at, err
-	}
-	at, rest, ok := report.ParseWritten(text)
-	switch {
-	case !ok || rest != "":
-		return nil, usageError(fmt.Sprintf("%s: %q cannot be compared with times without a time zone", flag, text),
-			"write it like 2026-05-03T10:00:00")
-	case end && at.Nanosecond() == 0:
-		at = at.Add(time.Second)
-	case end:
-		at = at.Add(time.Nanosecond)
-	}
-	return &at, nil
 }
 
 // IsDateTime reports whether text is a date with a time, in any usual spelling, or a count of seconds.
