@@ -56,9 +56,11 @@ func (q Query) unit() Unit {
 
 // Report holds the sums so far. It is not safe for concurrent use.
 type Report struct {
+	Previous Span // to compare with; open if nothing is compared
+	Undated  int  // how many invoices are in the sums but in no timeline, because their time cannot be read
+
 	query    Query
 	whole    Span // that of the query, with the rest of its last week or month
-	previous Span
 	sellers  []Standing
 	codes    map[string]int32 // as written
 	folded   map[string]int32
@@ -68,7 +70,6 @@ type Report struct {
 	bySeller groups
 	days     groups
 	differ   []Difference
-	undated  int
 }
 
 // currency is a currency under all its spellings.
@@ -188,16 +189,10 @@ type Difference struct {
 func New(q Query) *Report {
 	r := &Report{query: q, codes: map[string]int32{}, folded: map[string]int32{}}
 	if q.Compare {
-		r.whole, r.previous = q.Span.whole(q.Now), q.Span.Before(q.Now)
+		r.whole, r.Previous = q.Span.whole(q.Now), q.Span.Before(q.Now)
 	}
 	return r
 }
-
-// Previous returns the span to compare with. It is open if nothing is compared.
-func (r *Report) Previous() Span { return r.previous }
-
-// Undated returns how many invoices are in the sums but in no timeline, because their time cannot be read.
-func (r *Report) Undated() int { return r.undated }
 
 // Add adds a reseller's statistics. If the time of a record matters and cannot be read, Add returns an error,
 // and the reseller has no rows and no part in the totals: figures that lack an invoice would be wrong. The
@@ -231,25 +226,36 @@ func (r *Report) parts(seller int32, records []api.InvoiceRebate) (parts []invoi
 	var unread []api.InvoiceRebate
 	undated := 0
 	for _, record := range records {
-		var created moment
+		part := invoice{id: record.ID, seller: seller}
 		at, _, ok := ParseWritten(record.Created)
 		if ok {
-			created = moment{record.Created, at}
+			part.created = moment{record.Created, at}
 		}
-		before := len(parts)
-		parts = r.appendParts(parts, invoice{id: record.ID, seller: seller, created: created}, record)
-		if ok {
-			continue
+		first := len(parts)
+		for kind, amounts := range [2]api.CodeAmounts{record.PaidAmount, record.Rebate} {
+			for _, amount := range amounts {
+				if part.currency = r.currency(amount.Code); !r.wants(part.currency) {
+					continue
+				}
+				i := first
+				for i < len(parts) && parts[i].currency != part.currency {
+					i++
+				}
+				if i == len(parts) {
+					parts = append(parts, part)
+				}
+				parts[i].sums[kind].Add(amount.Minor)
+			}
 		}
-		if len(parts) > before {
-			undated++
-		}
-		if len(parts) > before || r.query.Currency == "" {
+		if counts := len(parts) > first; !ok && (counts || r.query.Currency == "") {
 			unread = append(unread, record)
+			if counts {
+				undated++
+			}
 		}
 	}
 	if len(unread) == 0 || r.query.Span.Open() && r.query.unit() == "" {
-		r.undated += undated
+		r.Undated += undated
 		return parts, nil
 	}
 	more := ""
@@ -258,29 +264,6 @@ func (r *Report) parts(seller int32, records []api.InvoiceRebate) (parts []invoi
 	}
 	return parts, fmt.Errorf("the rebate of invoice %s is in no period, because its created is not a date and time: %.60q%s",
 		unread[0].ID, unread[0].Created, more)
-}
-
-// appendParts appends a copy of part for each currency of a record that the query asks for, with what it has
-// in it.
-func (r *Report) appendParts(parts []invoice, part invoice, record api.InvoiceRebate) []invoice {
-	first := len(parts)
-	for kind, amounts := range [2]api.CodeAmounts{record.PaidAmount, record.Rebate} {
-		for _, amount := range amounts {
-			part.currency = r.currency(amount.Code)
-			if !r.wants(part.currency) {
-				continue
-			}
-			i := first
-			for i < len(parts) && parts[i].currency != part.currency {
-				i++
-			}
-			if i == len(parts) {
-				parts = append(parts, part)
-			}
-			parts[i].sums[kind].Add(amount.Minor)
-		}
-	}
-	return parts
 }
 
 // count adds a part of an invoice to every sum that it belongs to.
@@ -300,7 +283,7 @@ func (r *Report) count(part invoice) {
 		if r.query.has(ByInvoice) {
 			r.invoices = append(r.invoices, part)
 		}
-	case r.query.Compare && r.previous.Contains(at):
+	case r.query.Compare && r.Previous.Contains(at):
 		f = figure{before: &part.sums}
 		at = r.whole.shift(at, 1)
 	default:

@@ -175,7 +175,7 @@ func TestCurrency(t *testing.T) {
 		_, points := r.Timeline(code, 60)
 		same(t, "the timeline of "+code, len(points), want)
 	}
-	same(t, "undated", r.Undated(), 0)
+	same(t, "undated", r.Undated, 0)
 	same(t, "spellings", r.Spellings(), [][]string(nil))
 	same(t, "codes", r.Codes(), []string{"DOGE", "EUR", "USD"})
 	same(t, "all time", r.AllTime()[0].Volume[0].Amounts, shop.TotalVolume[0].Amounts)
@@ -439,7 +439,7 @@ func TestUnreadableCreated(t *testing.T) {
 	r := added(t, Query{By: []Group{ByReseller}, Days: true}, shop)
 	same(t, "rows", brief(slices.Collect(r.Rows())),
 		[]string{"N EUR n=3 volume=400 rebates=40 share=1000 last=2026-05-03T10:00:00"})
-	same(t, "undated", r.Undated(), 2)
+	same(t, "undated", r.Undated, 2)
 }
 
 // TestLeapSecond checks that a leap second belongs to the day that it ends, and is later than every other

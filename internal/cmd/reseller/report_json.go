@@ -88,7 +88,7 @@ func (p *reporting) document(rows iter.Seq[report.Row]) reportJSON {
 	doc := reportJSON{Period: span(p.span), Rows: []figuresJSON{}, Totals: []figuresJSON{},
 		AllTime: []standingJSON{}, Failed: append([]failedReseller{}, p.failed...)}
 	if p.compare {
-		doc.Previous = new(span(p.report.Previous()))
+		doc.Previous = new(span(p.report.Previous))
 	}
 	for r := range rows {
 		doc.Rows = append(doc.Rows, newFigures(r, p.by))

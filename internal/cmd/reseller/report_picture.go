@@ -52,7 +52,7 @@ func (p *reporting) noteText() string {
 		text = fmt.Sprintf("%d of %s", p.resellers-n, text)
 	}
 	if p.compare {
-		before := p.report.Previous()
+		before := p.report.Previous
 		name := p.monthText(before)
 		if before.From != nil && before.From.Year() == p.span.From.Year() {
 			name = strings.TrimSuffix(name, before.From.Format(" 2006"))
@@ -214,7 +214,7 @@ func roundText(tenths *big.Int, from int64) string {
 
 // undated says what is missing over time, or returns "".
 func (p *reporting) undated() string {
-	n, verb := p.report.Undated(), "are"
+	n, verb := p.report.Undated, "are"
 	switch n {
 	case 0:
 		return ""

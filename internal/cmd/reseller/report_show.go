@@ -251,7 +251,7 @@ const zoneSentence = "Days are as the service wrote them: its interface does not
 func (p *reporting) periodText() string {
 	text := p.spanText(p.span)
 	if p.compare {
-		text += ", compared with " + p.spanText(p.report.Previous())
+		text += ", compared with " + p.spanText(p.report.Previous)
 	}
 	return text
 }

@@ -35,8 +35,9 @@ func findReseller(s *cmdutil.Session, client *api.Client, text string) (string, 
 
 // labelled returns the id of the only reseller with the label.
 func labelled(all []api.Reseller, text string) (string, error) {
-	var ids []string
+	var ids, labels []string
 	for _, r := range all {
+		labels = append(labels, r.InviteInfo.Label)
 		if r.InviteInfo.Label == text {
 			ids = append(ids, r.ID)
 		}
@@ -45,12 +46,9 @@ func labelled(all []api.Reseller, text string) (string, error) {
 	case 1:
 		return ids[0], nil
 	case 0:
-		var labels []string
-		for _, r := range all {
-			labels = append(labels, r.InviteInfo.Label)
-		}
+		slices.Sort(labels)
 		return "", cmdutil.UsageError(fmt.Sprintf("no reseller has the id or label %q", text),
-			strings.TrimSpace(near.Question(text, "", slices.Compact(slices.Sorted(slices.Values(labels))))+" see"), "reseller", "list")
+			strings.TrimSpace(near.Question(text, "", slices.Compact(labels))+" see"), "reseller", "list")
 	}
 	return "", cmdutil.UsageError(fmt.Sprintf("%d resellers have the label %q", len(ids), text),
 		"name one by its id: "+strings.Join(ids, ", "))
@@ -169,7 +167,7 @@ func inviteCommand(a *cmdutil.App) *cobra.Command {
 
 // completeResellers offers ids and labels. It asks the service, and offers nothing if that fails.
 func completeResellers(a *cmdutil.App) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return func(cmd *cobra.Command, given []string, _ string) (offers []string, _ cobra.ShellCompDirective) {
 		const none = cobra.ShellCompDirectiveNoFileComp
 		if len(given) > 0 && !strings.Contains(cmd.Use, "[ID...]") {
 			return nil, none
@@ -183,15 +181,11 @@ func completeResellers(a *cmdutil.App) cobra.CompletionFunc {
 		if err != nil {
 			return nil, none
 		}
-		all, err := client.Resellers.List(s.Ctx)
-		if err != nil {
-			return nil, none
-		}
+		all, _ := client.Resellers.List(s.Ctx)
 		bearers := map[string]int{}
 		for _, r := range all {
 			bearers[r.InviteInfo.Label]++
 		}
-		var offers []string
 		for _, r := range all {
 			label := r.InviteInfo.Label
 			offers = append(offers, cmdutil.WithText(r.ID, label))

@@ -37,36 +37,28 @@ func statsCommand(a *cmdutil.App) *cobra.Command {
 // statsRow has a reseller's figures in one currency. A reseller without volume has a row without a currency.
 type statsRow struct {
 	namedReseller
-	currency        string
-	volume, rebates *api.CodeAmount
-	stats           *api.ResellerStats // which the row is a part of
+	currency, code string
+	totals         [2]*api.CodeAmount // volume and rebates
+	stats          *api.ResellerStats // which the row is a part of
 }
 
-func statsRows(stats api.ResellerStats) []statsRow {
-	var rows []statsRow
-	row := func(currency, code string) *statsRow {
-		for i := range rows {
-			if r := &rows[i]; r.currency == currency && (r.volume == nil || r.volume.Code == code) &&
-				(r.rebates == nil || r.rebates.Code == code) {
-				return r
+func statsRows(stats api.ResellerStats) (rows []statsRow) {
+	empty := statsRow{namedReseller: namedReseller{stats.ID, stats.Label}, stats: &stats}
+	for kind, totals := range [2][]api.CodeTotal{stats.TotalVolume, stats.TotalRebates} {
+		for _, total := range totals {
+			for _, amount := range total.Amounts {
+				same := func(r statsRow) bool { return r.currency == total.Code && r.code == amount.Code }
+				i := slices.IndexFunc(rows, same)
+				if i < 0 {
+					i, rows = len(rows), append(rows, empty)
+					rows[i].currency, rows[i].code = total.Code, amount.Code
+				}
+				rows[i].totals[kind] = &amount
 			}
-		}
-		rows = append(rows, statsRow{namedReseller: namedReseller{stats.ID, stats.Label}, currency: currency,
-			stats: &stats})
-		return &rows[len(rows)-1]
-	}
-	for _, total := range stats.TotalVolume {
-		for _, amount := range total.Amounts {
-			row(total.Code, amount.Code).volume = &amount
-		}
-	}
-	for _, total := range stats.TotalRebates {
-		for _, amount := range total.Amounts {
-			row(total.Code, amount.Code).rebates = &amount
 		}
 	}
 	if len(rows) == 0 {
-		row("", "")
+		return []statsRow{empty}
 	}
 	return rows
 }
@@ -81,9 +73,9 @@ func countLine(counts []api.StatusCount) string {
 
 func statsView(m money.Registry) render.View[statsRow] {
 	type row = statsRow
-	amount := func(name, about string, of func(row) *api.CodeAmount) render.Column[row] {
+	amount := func(name, about string, kind int) render.Column[row] {
 		return render.Column[row]{Name: name, About: about, Amount: true, Cell: func(r row) render.Cell {
-			a := of(r)
+			a := r.totals[kind]
 			if a == nil {
 				return render.Cell{}
 			}
@@ -92,8 +84,8 @@ func statsView(m money.Registry) render.View[statsRow] {
 	}
 	return render.View[row]{Columns: append(resellerColumns(row.named),
 		render.Field("currency", "currency of the totals", render.Text, func(r row) string { return r.currency }),
-		amount("volume", "total volume over all time", func(r row) *api.CodeAmount { return r.volume }),
-		amount("rebates", "total rebates over all time", func(r row) *api.CodeAmount { return r.rebates }),
+		amount("volume", "total volume over all time", 0),
+		amount("rebates", "total rebates over all time", 1),
 		render.Field("invoices", "number of invoices in each status", render.Text,
 			func(r row) string { return countLine(r.stats.InvoiceStats) }),
 	)}.Default("label", "volume", "rebates")
@@ -108,18 +100,24 @@ func printCounts(s *cmdutil.Session, rows []statsRow, labels bool) error {
 	if labels {
 		view.Columns = resellerColumns(row.named)[1:]
 	}
-	seen := map[string]bool{}
+	var statuses []string
 	for _, r := range rows {
 		for _, c := range r.stats.InvoiceStats {
-			if seen[c.Status] {
+			if slices.Contains(statuses, c.Status) {
 				continue
 			}
-			seen[c.Status] = true
-			view.Columns = append(view.Columns, render.Column[row]{Name: render.Safe(c.Status),
-				Cell: func(r row) render.Cell { return render.Int(countOf(r.stats.InvoiceStats, c.Status)) }})
+			statuses = append(statuses, c.Status)
+			view.Columns = append(view.Columns, render.Field(render.Safe(c.Status), "", render.Int, func(r row) (count int64) {
+				for _, other := range r.stats.InvoiceStats {
+					if other.Status == c.Status {
+						count += other.Count
+					}
+				}
+				return count
+			}))
 		}
 	}
-	if len(seen) == 0 {
+	if len(statuses) == 0 {
 		return nil
 	}
 	if err := s.Write("\nInvoices by status:\n"); err != nil {
@@ -128,13 +126,4 @@ func printCounts(s *cmdutil.Session, rows []statsRow, labels bool) error {
 	o := s.Render
 	o.Sort = ""
 	return view.List(s.IO.Out, o, cmdutil.Limited(rows, 0))
-}
-
-func countOf(counts []api.StatusCount, status string) (count int64) {
-	for _, c := range counts {
-		if c.Status == status {
-			count += c.Count
-		}
-	}
-	return count
 }
