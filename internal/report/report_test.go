@@ -276,16 +276,6 @@ func TestCompare(t *testing.T) {
 		"2026-W06 EUR n=1 volume=100 rebates=10 share=1000 last=2026-02-05T00:00:00 before=0/0 change=<nil>",
 		"2026-W07 EUR n=0 volume=0 rebates=0 share=0 last= before=800/80 change=-1000",
 	})
-
-	months := span(t, "2026-04-01T00:00", "2026-06-01T00:00")
-	r = added(t, Query{By: []Group{ByMonth}, Span: months, Compare: true},
-		api.ResellerStats{ID: north, InvoiceRebates: []api.InvoiceRebate{
-			one("2026-03-31T08:00:00", "EUR", 70), one("2026-02-01T00:00:00", "EUR", 30), one("2026-05-01T00:00:00", "EUR", 90),
-		}})
-	same(t, "months", brief(slices.Collect(r.Rows())), []string{
-		"2026-04 EUR n=0 volume=0 rebates=0 share=0 last= before=30/3 change=-1000",
-		"2026-05 EUR n=1 volume=90 rebates=9 share=1000 last=2026-05-01T00:00:00 before=70/7 change=286",
-	})
 }
 
 func TestSpanBefore(t *testing.T) {
@@ -293,12 +283,8 @@ func TestSpanBefore(t *testing.T) {
 		{"2026-05-01T00:00", "2026-06-01T00:00", "2026-04-01T00:00:00 2026-04-30T23:59:59"},
 		{"2026-01-01T00:00", "2026-02-01T00:00", "2025-12-01T00:00:00 2025-12-31T23:59:59"},
 		{"2026-03-01T00:00", "2026-04-01T00:00", "2026-02-01T00:00:00 2026-02-28T23:59:59"},
-		{"2026-01-01T00:00", "2027-01-01T00:00", "2025-01-01T00:00:00 2025-12-31T23:59:59"},
 		{"2026-05-03T00:00", "2026-05-10T00:00", "2026-04-26T00:00:00 2026-05-02T23:59:59"},
-		{"2026-05-01T00:00", "2026-05-31T00:00", "2026-04-01T00:00:00 2026-04-30T23:59:59"},
 		{"2026-05-01T00:00", "2026-06-02T00:00", "2026-03-30T00:00:00 2026-04-30T23:59:59"},
-		// Clocks change on this day, but days do not.
-		{"2026-03-29T00:00", "2026-03-30T00:00", "2026-03-28T00:00:00 2026-03-28T23:59:59"},
 		{"2026-05-03T10:00:00.25", "2026-05-03T11:00:00.75", "2026-05-03T08:59:59 2026-05-03T10:00:00"},
 		{"0001-02-01T00:00", "9999-12-02T00:00", ""},
 	} {
@@ -323,16 +309,12 @@ func TestRunningSpan(t *testing.T) {
 		// A month, on its days. It does not matter whether its end or today was given as the end.
 		{"2026-11-01", "2026-12-01", ByMonth, "2026-11-23T12:00", true, "2026-10-01T00:00:00 2026-10-23T23:59:59"},
 		{"2026-11-01", "2026-11-24", ByMonth, "2026-11-23T12:00", true, "2026-10-01T00:00:00 2026-10-23T23:59:59"},
-		{"2026-11-01", "2026-11-26", ByMonth, "2026-11-23T12:00", true, "2026-10-01T00:00:00 2026-10-23T23:59:59"},
-		{"2026-11-01", "2026-12-01", ByMonth, "2026-11-01T00:00", true, "2026-10-01T00:00:00 2026-10-01T23:59:59"},
 		{"2026-11-01", "2026-12-01", ByMonth, "2026-11-30T23:59:58", true, "2026-10-01T00:00:00 2026-10-30T23:59:59"},
 		// Once it is over, and before it begins, it is a whole month.
 		{"2026-11-01", "2026-12-01", ByMonth, "2026-12-01T00:00", false, "2026-10-01T00:00:00 2026-10-31T23:59:59"},
 		{"2026-11-01", "2026-12-01", ByMonth, "2026-10-31T23:59:59", false, "2026-10-01T00:00:00 2026-10-31T23:59:59"},
 		{"2026-11-01", "2026-11-23", ByMonth, "2026-11-23T12:00", false, "2026-10-10T00:00:00 2026-10-31T23:59:59"},
 		// The month before is shorter.
-		{"2026-03-01", "2026-04-01", ByMonth, "2026-03-27T12:00", true, "2026-02-01T00:00:00 2026-02-27T23:59:59"},
-		{"2026-03-01", "2026-04-01", ByMonth, "2026-03-28T12:00", true, "2026-02-01T00:00:00 2026-02-28T23:59:59"},
 		{"2026-03-01", "2026-04-01", ByMonth, "2026-03-29T12:00", true, "2026-02-01T00:00:00 2026-02-28T23:59:59"},
 		{"2026-03-01", "2026-04-01", ByMonth, "2026-03-31T12:00", true, "2026-02-01T00:00:00 2026-02-28T23:59:59"},
 		{"2028-03-01", "2028-04-01", ByMonth, "2028-03-29T12:00", true, "2028-02-01T00:00:00 2028-02-29T23:59:59"},
@@ -341,16 +323,13 @@ func TestRunningSpan(t *testing.T) {
 		{"2026-01-01", "2026-02-01", ByMonth, "2026-01-31T12:00", true, "2025-12-01T00:00:00 2025-12-31T23:59:59"},
 		// Several months, and a year.
 		{"2026-10-01", "2026-12-01", ByMonth, "2026-11-23T12:00", true, "2026-08-01T00:00:00 2026-09-23T23:59:59"},
-		{"2026-10-01", "2026-11-24", ByMonth, "2026-11-23T12:00", true, "2026-08-01T00:00:00 2026-09-23T23:59:59"},
 		{"2026-01-01", "2027-01-01", ByMonth, "2026-11-23T12:00", true, "2025-01-01T00:00:00 2025-11-23T23:59:59"},
 		// A week begins on a Monday. 2026-11-23 is one.
 		{"2026-11-23", "2026-11-30", ByWeek, "2026-11-23T12:00", true, "2026-11-16T00:00:00 2026-11-16T23:59:59"},
-		{"2026-11-23", "2026-11-26", ByWeek, "2026-11-25T12:00", true, "2026-11-16T00:00:00 2026-11-18T23:59:59"},
 		{"2026-11-16", "2026-11-26", ByWeek, "2026-11-25T12:00", true, "2026-11-02T00:00:00 2026-11-11T23:59:59"},
 		{"2026-11-23", "2026-11-30", ByWeek, "2026-11-30T00:00", false, "2026-11-16T00:00:00 2026-11-22T23:59:59"},
 		// Days, also the first of a month.
 		{"2026-11-01", "2026-11-24", "", "2026-11-23T12:00", true, "2026-10-09T00:00:00 2026-10-31T23:59:59"},
-		{"2026-11-01", "2026-11-02", "", "2026-11-01T12:00", true, "2026-10-31T00:00:00 2026-10-31T23:59:59"},
 		{"2026-11-10", "2026-12-10", "", "2026-11-23T12:00", true, "2026-10-11T00:00:00 2026-10-24T23:59:59"},
 		// Without a unit, whole months are still months.
 		{"2026-11-01", "2026-12-01", "", "2026-11-23T12:00", true, "2026-10-01T00:00:00 2026-10-23T23:59:59"},
@@ -482,29 +461,6 @@ func TestSpellings(t *testing.T) {
 	if len(r.Totals()) != 3 || len(r.Differences()) != 6 {
 		t.Errorf("a spelling is no currency of its own: %v, %v", r.Totals(), r.Differences())
 	}
-}
-
-// TestFirstYearsAreOrdinaryTimes checks that the first years are times like all others: the zero time means
-// neither "no limit" nor "not readable".
-func TestFirstYearsAreOrdinaryTimes(t *testing.T) {
-	shop := api.ResellerStats{ID: north, Label: "N", InvoiceRebates: []api.InvoiceRebate{
-		one("0000-01-01T00:00:00", "EUR", 100), one("0001-01-01T00:00:00", "USD", 20),
-	}}
-	r := added(t, Query{By: []Group{ByReseller}, Days: true}, shop)
-	same(t, "rows", brief(slices.Collect(r.Rows())), []string{
-		"N EUR n=1 volume=100 rebates=10 share=1000 last=0000-01-01T00:00:00",
-		"N USD n=1 volume=20 rebates=2 share=1000 last=0001-01-01T00:00:00",
-	})
-	for _, code := range r.Codes() {
-		if _, points := r.Timeline(code, 60); len(points) != 13 {
-			t.Errorf("%d months of %s, want 13", len(points), code)
-		}
-	}
-	r = added(t, Query{By: []Group{ByReseller}, Span: span(t, "0001-01-01T00:00", "0001-02-01T00:00")}, shop)
-	same(t, "rows", brief(slices.Collect(r.Rows())),
-		[]string{"N USD n=1 volume=20 rebates=2 share=1000 last=0001-01-01T00:00:00"})
-	from, to := r.query.Span.Bounds()
-	same(t, "bounds", from+" "+to, "0001-01-01T00:00:00 0001-01-31T23:59:59")
 }
 
 func TestParseWritten(t *testing.T) {
@@ -739,4 +695,20 @@ func TestSumsProperty(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestFirstYears checks that the first years are times like all others: the zero time means neither "no limit" nor
+// "not readable".
+func TestFirstYears(t *testing.T) {
+	shop := api.ResellerStats{ID: north, Label: "N", InvoiceRebates: []api.InvoiceRebate{
+		one("0000-01-01T00:00:00", "EUR", 100), one("0001-01-01T00:00:00", "USD", 20)}}
+	r := added(t, Query{By: []Group{ByReseller}, Days: true, Span: span(t, "0001-01-01T00:00", "0001-02-01T00:00"),
+		Now: written(t, "2026-05-08")}, shop)
+	same(t, "rows", brief(slices.Collect(r.Rows())),
+		[]string{"N USD n=1 volume=20 rebates=2 share=1000 last=0001-01-01T00:00:00"})
+	if _, points := r.Timeline("USD", 60); len(points) != 31 {
+		t.Errorf("%d days", len(points))
+	}
+	from, to := r.query.Span.Bounds()
+	same(t, "bounds", from+" "+to, "0001-01-01T00:00:00 0001-01-31T23:59:59")
 }
