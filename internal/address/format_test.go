@@ -2,6 +2,8 @@ package address
 
 import (
 	"bytes"
+	"encoding/binary"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -18,8 +20,8 @@ var valid = map[string][]string{
 		"BC1SW50QGDZ25J", "bc1zw508d6qejxtdg4y5r3zarvaryvaxxpcs",
 		"bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqzk5jj0",
 		encode58Check(bitcoinDigits, versioned(0)), encode58Check(bitcoinDigits, versioned(5)),
-		encodeSegwit("bc", 0, repeated(32), bech32Constant),
-		encodeSegwit("bc", 0, bytes.Repeat([]byte{7}, 20), bech32Constant), // all its characters are in base58 too
+		encodeSegwit("bc", 0, repeated(32)),
+		encodeSegwit("bc", 0, bytes.Repeat([]byte{7}, 20)), // all its characters are in base58 too
 	},
 	"bitcoin-testnet": {
 		"tb1qrp33g0q5c5txsp9arysrx4k6zdkfs4nce4xj0gdcccefvpysxf3q0sl5k7", // BIP 173
@@ -29,8 +31,8 @@ var valid = map[string][]string{
 	},
 	"litecoin": {
 		encode58Check(bitcoinDigits, versioned(0x30)), encode58Check(bitcoinDigits, versioned(0x32)),
-		encodeSegwit("ltc", 0, repeated(20), bech32Constant),
-		strings.ToUpper(encodeSegwit("ltc", 1, repeated(32), bech32mConstant)),
+		encodeSegwit("ltc", 0, repeated(20)),
+		strings.ToUpper(encodeSegwit("ltc", 1, repeated(32))),
 	},
 	"dogecoin": {encode58Check(bitcoinDigits, versioned(0x1e)), encode58Check(bitcoinDigits, versioned(0x16))},
 	"ethereum": { // all examples of EIP-55
@@ -54,7 +56,7 @@ var valid = map[string][]string{
 		"rGWrZyQqhTp9Xu7G5Pkayo7bXjH4k4QYpf", "XVLhHMPHU98es4dbozjVtdWzVrDjtV18pX8yuPT7y4xaEHi",
 		"rrrrrrrrrrrrrrrrrrrrrhoLvTp", // the account of zeros
 		"r3SVzk8ApofDJuVBPKdmbbLjWGCCXpBQ2g",
-		encode58Check(rippleDigits, versioned(0)), xAddress("0544", 0, 0), xAddress("0544", 1, 12345),
+		encode58Check(rippleAlphabet, versioned(0)), xAddress("\x05\x44", 0, 0), xAddress("\x05\x44", 1, 12345),
 	},
 	"solana": {
 		"TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA", // the program of tokens
@@ -70,22 +72,15 @@ var valid = map[string][]string{
 	},
 }
 
-const rippleDigits = "rpshnaf39wBUDNEGHJKLM4PQRST7VWXYZ2bcdeCg65jkm8oFqi1tuvAxyz"
-
 // xAddress encodes an X-address as XLS-5d specifies.
 func xAddress(network string, flag byte, tag uint64) string {
-	payload := append(bytesOf(network), versioned(0)[1:]...)
-	payload = append(payload, flag)
-	for range 8 {
-		payload = append(payload, byte(tag))
-		tag >>= 8
-	}
-	return encode58Check(rippleDigits, payload)
+	payload := append([]byte(network), versioned(0)[1:]...)
+	return encode58Check(rippleAlphabet, binary.LittleEndian.AppendUint64(append(payload, flag), tag))
 }
 
 func TestValidAddresses(t *testing.T) {
-	if got := append(slices.Collect(mapKeys(valid)), None); len(got) != len(Formats()) {
-		t.Errorf("the formats are %v, and there are addresses of %v", Formats(), got)
+	if len(valid)+1 != len(Formats()) {
+		t.Errorf("the formats are %v, and there are addresses of %d", Formats(), len(valid))
 	}
 	for format, texts := range valid {
 		for _, text := range texts {
@@ -100,16 +95,6 @@ func TestValidAddresses(t *testing.T) {
 			}
 			if why := Warning(text) + Mistake(text); why != "" {
 				t.Errorf("%s is valid, and doubted: %s", text, why)
-			}
-		}
-	}
-}
-
-func mapKeys(m map[string][]string) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range m {
-			if !yield(k) {
-				return
 			}
 		}
 	}
@@ -135,16 +120,17 @@ func TestAddressesOfOtherFormats(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ format, text, says string }{
-		{"ethereum", encode58Check(bitcoinDigits, versioned(0x41)), "this is a TRON address, and UsdtErc20 takes Ethereum addresses"},
+		{"ethereum", encode58Check(bitcoinDigits, versioned(0x41)),
+			"this is a TRON address, and UsdtErc20 takes Ethereum addresses"},
 		{"tron", "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa", "this is a Bitcoin address, and UsdtErc20 takes TRON addresses"},
 		{"tron", "bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqzk5jj0",
 			"this is a Bitcoin address, and UsdtErc20 takes TRON addresses"},
 		{"bitcoin", "tb1qrp33g0q5c5txsp9arysrx4k6zdkfs4nce4xj0gdcccefvpysxf3q0sl5k7",
 			"this is an address of a Bitcoin test network, and UsdtErc20 takes Bitcoin addresses"},
 		{"bitcoin", encode58Check(bitcoinDigits, versioned(0x6f)), "this is an address of a Bitcoin test network, and"},
-		{"bitcoin", encodeSegwit("bcrt", 0, repeated(20), bech32Constant),
+		{"bitcoin", encodeSegwit("bcrt", 0, repeated(20)),
 			"this is an address of a private Bitcoin network (regtest), and"},
-		{"litecoin", encodeSegwit("tltc", 0, repeated(20), bech32Constant),
+		{"litecoin", encodeSegwit("tltc", 0, repeated(20)),
 			"this is an address of the Litecoin test network, and"},
 		{"litecoin", encode58Check(bitcoinDigits, versioned(0x3a)), "this is an address of the Litecoin test network, and"},
 		{"litecoin", encode58Check(bitcoinDigits, versioned(5)), "this is a Bitcoin address, and"},
@@ -228,10 +214,10 @@ func TestInvalidAddresses(t *testing.T) {
 		{"ripple", "rGWrZyQqhTp9Xu7G5Pkayo7bXjH4k4QY", "too short"},
 		{"ripple", "rGWrZyQqhTp9Xu7G5Pkayo7bXjH4k40Ypf", `character 31 is "0"`},
 		{"ripple", "XVLhHMPHU98es4dbozjVtdWzVrDjtV18pX8yuPT7y4xaEHj", "checksum is wrong"},
-		{"ripple", xAddress("0545", 0, 0), "another network"},
-		{"ripple", xAddress("0544", 2, 1), "flag 2"},
-		{"ripple", xAddress("0544", 0, 1), "contradicts itself"},
-		{"ripple", xAddress("0544", 1, 1<<32), "contradicts itself"},
+		{"ripple", xAddress("\x05\x45", 0, 0), "another network"},
+		{"ripple", xAddress("\x05\x44", 2, 1), "flag 2"},
+		{"ripple", xAddress("\x05\x44", 0, 1), "contradicts itself"},
+		{"ripple", xAddress("\x05\x44", 1, 1<<32), "contradicts itself"},
 		{"ripple", "x", "begins with r or X"},
 
 		{"solana", encode58(bitcoinDigits, repeated(31)), "too short"},
@@ -247,7 +233,7 @@ func TestInvalidAddresses(t *testing.T) {
 		{"iban", "1234", "two letters and two digits"},
 		{"iban", encodeIBAN("ZZ", strings.Repeat("7", 31)), "too long"},
 		// 02 and 99 leave the same remainder.
-		{"iban", "ZZ" + "99" + strings.TrimPrefix(encodeIBAN("ZZ", accountWith(2)), "ZZ02"), "checksum is wrong"},
+		{"iban", "ZZ" + "99" + strings.TrimPrefix(encodeIBAN("ZZ", accountWith("02")), "ZZ02"), "checksum is wrong"},
 
 		{"nonsense", "x", "is not a format of addresses: write bitcoin, "},
 	} {
@@ -259,42 +245,10 @@ func TestInvalidAddresses(t *testing.T) {
 }
 
 // accountWith returns an account number in ZZ with these check digits.
-func accountWith(check int) string {
+func accountWith(check string) string {
 	for i := 0; ; i++ {
-		account := "00000000" + string([]byte{byte('0' + i/10%10), byte('0' + i%10)})
-		iban := encodeIBAN("ZZ", account)
-		if int(iban[2]-'0')*10+int(iban[3]-'0') == check {
+		if account := fmt.Sprintf("%010d", i); encodeIBAN("ZZ", account)[2:4] == check {
 			return account
-		}
-	}
-}
-
-// TestMistypedCharacters checks that a wrong character anywhere in a valid address is found by the alphabet,
-// the length or the checksum.
-func TestMistypedCharacters(t *testing.T) {
-	for format, texts := range valid {
-		alphabet := "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-		switch format {
-		case "solana": // it has no checksum
-			continue
-		case "iban": // digits replace digits: a letter counts as two, and may leave the same remainder
-			alphabet = "0123456789"
-		}
-		for _, text := range texts {
-			if OneCase(text) {
-				continue
-			}
-			for i := range len(text) {
-				if strings.IndexByte(alphabet, text[i]) < 0 {
-					continue
-				}
-				for _, c := range []byte(alphabet) {
-					other := text[:i] + string(c) + text[i+1:]
-					if c != text[i] && Check(format, other) == nil && Canonical(other) != Canonical(text) {
-						t.Errorf("%s takes %s for %s", format, other, text)
-					}
-				}
-			}
 		}
 	}
 }

@@ -5,39 +5,23 @@ import (
 	"testing"
 )
 
+// TestMistake has texts and what is wrong with them; nothing, if they are right or of no known shape.
 func TestMistake(t *testing.T) {
 	for text, says := range map[string]string{
-		"bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t5": "it has the shape of a Bitcoin address, " +
-			"but its checksum is wrong",
-		"1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNb":                                    "Bitcoin address, but its checksum",
-		"1A1zP1eP5QGefi2DMPTfTL5SLmv7Div0Na":                                    `Bitcoin address, but character 32 is "0"`,
-		"TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6u":                                    "TRON address, but its checksum",
-		"TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6":                                     "TRON address, but its checksum",
-		"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD":                            "Ethereum address, but its capital and small letters",
-		"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAe":                             "Ethereum address, but it has 39 digits",
-		"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeg":                            `Ethereum address, but character 42 is "g"`,
-		"GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGA":              "Stellar address, but its checksum",
-		"MA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJUAAAAAAAAAAAACJUO": "Stellar address, but its checksum",
-		"rGWrZyQqhTp9Xu7G5Pkayo7bXjH4k4QYpg":                                    "Ripple address, but its checksum",
-		"XVLhHMPHU98es4dbozjVtdWzVrDjtV18pX8yuPT7y4xaEHj":                       "Ripple address, but its checksum",
-		"D" + encode58Check(bitcoinDigits, versioned(0x1e))[1:33] + "z":         "Dogecoin address, but its checksum",
-		"L" + encode58Check(bitcoinDigits, versioned(0x30))[1:33] + "z":         "Litecoin address, but its checksum",
-
+		"bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t5": "it has the shape of a Bitcoin address, but its checksum is wrong",
+		"1A1zP1eP5QGefi2DMPTfTL5SLmv7Div0Na":         `Bitcoin address, but character 32 is "0"`,
+		"TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6":          "TRON address, but its checksum",
+		"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAe":  "Ethereum address, but it has 39 digits",
+		"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeg": `Ethereum address, but character 42 is "g"`,
+		"bc1qw508d6qejxtdg4y5r3z":                    "Bitcoin address, but its checksum is wrong", // a half
 		// BIP 173 and BIP 350, the lists of invalid addresses.
 		"bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kemeawh":                                   "wrong kind for its version",
 		"BC1QR508D6QEJXTDG4Y5R3ZARVARYV98GJ9P":                                         "neither of the two lengths",
 		"tb1qrp33g0q5c5txsp9arysrx4k6zdkfs4nce4xj0gdcccefvpysxf3q0sL5k7":               "mixes capital and small letters",
-		"bc1p38j9r5y49hruaue7wxjce0updqjuyyx0kh56v8s25huc6995vvpql3jow4":               `character 60 is "o"`,
 		"bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7v8n0nx0muaewav253zgeav": "Bitcoin address, but it is too long",
-		// A half of an address.
-		"bc1qw508d6qejxtdg4y5r3z": "Bitcoin address, but its checksum is wrong",
 
-		"DE89370400440532013001":           "IBAN, but its checksum",
-		"DE98370400440532013000":           "IBAN, but its checksum",
 		"de89370400440532013001":           "IBAN, but its checksum",
-		"dE89370400440532013001":           "IBAN, but its checksum",
 		"DE89 3704 0044 0532 0130 01":      "IBAN, but its checksum",
-		"GB29NWBK6016133192681":            "IBAN, but it has 21 characters",
 		"GB29NWBK60161331926819123456":     "IBAN, but it has 28 characters, and an IBAN of GB has 22",
 		"ED89370400440532013000":           "IBAN, but its checksum", // of a country that does not exist
 		"ZZ99" + strings.Repeat("7", 11):   "IBAN, but its checksum",
@@ -48,7 +32,6 @@ func TestMistake(t *testing.T) {
 		"de89370400440532013000":           "",
 		"DE89 3704 0044 0532 0130 00":      "",
 		"12345678901234567890123456":       "", // a Polish account without its country
-		"32345678912345678912345678":       "",
 		"3f2a86c1d9b84e7fa1c25d7e9b3f6a84": "", // 16 bytes in hexadecimal digits
 		"be12a86c1d9b84e7fa1c25d7e9b3f6a8": "", // as here, with the letters of a country
 		// an address of TRON in hexadecimal digits, and the digits of an Ethereum address
@@ -56,9 +39,7 @@ func TestMistake(t *testing.T) {
 		"de709f2102306220921060314715629080e2fb77":   "",
 		// The beginning of an address is wrong.
 		"c1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4": "Bitcoin address, but its beginning is wrong",
-		"xde709f2102306220921060314715629080e2fb77": "Ethereum address, but its beginning is wrong",
 		"GB9NWBK60161331926819":                     "IBAN, but it begins otherwise",
-		"E89370400440532013000":                     "IBAN, but its beginning is wrong",
 		"D8E9370400440532013000":                    "IBAN, but its beginning is wrong",
 		"O1234567890123456789012":                   "", // an account that begins with one letter
 		"GB29NWBK60161331926819.":                   `IBAN, but character 23 is "."`,
@@ -67,14 +48,12 @@ func TestMistake(t *testing.T) {
 		"1nvoiceForTheMonthOfMayFromAnnaOO0": "", // more than two characters that base58 has not
 
 		// Valid without a checksum, or of a shape that no format has.
-		"0xde709f2102306220921060314715629080e2fb77":  "",
 		"0xDE709F2102306220921060314715629080E2FB77":  "",
 		"TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DB": "",
-		"bc1qexample": "", "bc1qelsewhere": "", "alice": "", "": "", "demo-address-1": "", "account 7": "",
+		"bc1qexample": "", "alice": "", "": "", "demo-address-1": "", "account 7": "", "DE89-3704": "",
 		"0x1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f708192a3b4c5d6e7f809": "", // 32 bytes
 		"addr1vpu5vlrf4xkxv2qpwngf6cjhtw542ayty80v8dyr49rf5eg0yu80w":         "", // Cardano's
 		"cosmos1vlthgax23ca9syk7xgaz347xmf4nunefw3cnv8":                      "", // Cosmos's
-		"DE89-3704": "", "12345678901234567890123456789012": "",
 		// Base58check with a version of another network: Neo's begin with A, as some of Dogecoin's.
 		encode58Check(bitcoinDigits, versioned(0x17)): "",
 	} {
@@ -84,8 +63,8 @@ func TestMistake(t *testing.T) {
 	}
 }
 
-// TestMistakesAreFound checks that one character that is missing, doubled, changed or swapped with the next
-// is found in an address.
+// TestMistakesAreFound checks that one character that is missing, doubled, changed or swapped with the next is found
+// in an address: with its format and, where the shape is unmistakable, without.
 func TestMistakesAreFound(t *testing.T) {
 	for format, texts := range valid {
 		alphabet := bitcoinDigits + "0OIl" // the characters that replace others
@@ -96,27 +75,29 @@ func TestMistakesAreFound(t *testing.T) {
 			alphabet = "0123456789"
 		}
 		for _, text := range texts {
-			if OneCase(text) || format == "bitcoin" && len(text) < 33 || strings.HasPrefix(text, "rrrr") ||
-				strings.HasPrefix(text, "ZZ") {
-				continue // it has no checksum, or is too short to be unmistakable, as an account of zeros is
+			if OneCase(text) {
+				continue // it has no checksum
 			}
-			first := 0
-			if format == "iban" && len(text) < 21 { // without its country, it is too short to be unmistakable
-				first = 2
-			}
-			for i := first; i < len(text); i++ {
-				var others []string
+			// An account of zeros is too short to be unmistakable, and so is a short IBAN without its country.
+			short := format == "bitcoin" && len(text) < 33 || strings.HasPrefix(text, "rrrr") || strings.HasPrefix(text, "ZZ")
+			for i := range text {
+				others := []string{text[:i] + text[i+1:], text[:i+1] + text[i:]}
 				if i+1 < len(text) {
 					others = append(others, text[:i]+text[i+1:i+2]+text[i:i+1]+text[i+2:])
 				}
-				others = append(others, text[:i]+text[i+1:], text[:i]+text[i:i+1]+text[i:])
 				for _, c := range []byte(alphabet) {
 					if strings.IndexByte(alphabet, text[i]) >= 0 {
 						others = append(others, text[:i]+string(c)+text[i+1:])
 					}
 				}
 				for _, other := range others {
-					if Canonical(other) != Canonical(text) && Mistake(other) == "" {
+					if Canonical(other) == Canonical(text) {
+						continue
+					}
+					if Check(format, other) == nil && !strings.HasPrefix(text, "ZZ") { // a country without a known length
+						t.Errorf("%s takes %s for %s", format, other, text)
+					}
+					if !short && (format != "iban" || i >= 2 || len(text) >= 21) && Mistake(other) == "" {
 						t.Errorf("%s, made of %s, is not doubted", other, text)
 					}
 				}

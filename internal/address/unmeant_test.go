@@ -20,24 +20,9 @@ func TestUnmeant(t *testing.T) {
 	for text, says := range map[string]string{
 		"0x0000000000000000000000000000000000000000":               "belongs to nobody",
 		"0xdAC17F958D2ee523a2206206994597C13D831ec7":               "the contract of USDT on Ethereum: ask",
-		"0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48":               "the contract of USDC on Ethereum: ask",
-		"0x6B175474E89094C44Da98b954EedeAC495271d0F":               "DAI",
-		"0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2":               "WETH",
-		"0x2260FAC5E5542a773Aa44fBCfeDf7C193bc2C599":               "WBTC",
 		"TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t":                       "the contract of USDT on TRON",
-		"0x55d398326f99059fF775485246999027B3197955":               "the contract of USDT on BNB Smart Chain",
-		"0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d":               "the contract of USDC on BNB Smart Chain",
-		"0xc2132D05D31c914a87C6611C10748AEb04B58e8F":               "the contract of USDT on Polygon",
-		"0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359":               "the contract of USDC on Polygon",
-		"0x2791Bca1f2de4661ED88A30C99A7a9449Aa84174":               "the contract of bridged USDC on Polygon",
-		"TEkxiTehnzSmSe2XqrBj4w32RUN966rdz8":                       "the contract of USDC on TRON",
-		"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913":               "the contract of USDC on Base",
-		"0xaf88d065e77c8cC2239327C5EDb3A432268e5831":               "the contract of USDC on Arbitrum",
-		"0xFd086bC7CD5C481DCC9C85ebE478A1C0b69FCbb9":               "the contract of USDT on Arbitrum",
-		"0x9702230A8Ea53601f5cD2dc00fDBc13d4dF4A8c7":               "the contract of USDT on Avalanche",
 		"GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN": "but the issuer of USDC on Stellar: ask",
 		"Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB":             "the contract of USDT on Solana",
-		"EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v":             "the contract of USDC on Solana",
 		"null":    "missing",
 		"None":    "missing",
 		"TBD":     "missing",
@@ -53,12 +38,10 @@ func TestUnmeant(t *testing.T) {
 			t.Errorf("%s: %q does not say %q", text, got, says)
 		}
 		format := "ethereum"
-		if strings.HasPrefix(text, "TR") || strings.HasPrefix(text, "TE") {
-			format = "tron"
-		} else if strings.HasPrefix(text, "E") {
-			format = "solana"
-		} else if strings.HasPrefix(text, "G") {
-			format = "stellar"
+		for begin, other := range map[string]string{"TR": "tron", "E": "solana", "G": "stellar"} {
+			if strings.HasPrefix(text, begin) {
+				format = other
+			}
 		}
 		switch err := Check(format, text); {
 		case unmeant[Canonical(text)] != "": // a person may insist on a valid one
@@ -73,7 +56,8 @@ func TestUnmeant(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"0xdAC17F958D2ee523a2206206994597C13D831ec8", "bc1qexample", "my-account", "a",
-		"kaspa:qq", "bitcoincash:qq", "XDC00ab", "0:83df", "-1:33ab", "DE89 3704", "ref: 7", ":7", "ann@example.com", "alice.near"} {
+		"kaspa:qq", "bitcoincash:qq", "XDC00ab", "0:83df", "-1:33ab", "DE89 3704", "ref: 7", ":7",
+		"ann@example.com", "alice.near"} {
 		if got := Unmeant(text); got != "" {
 			t.Errorf("%s: %s", text, got)
 		}
@@ -90,7 +74,7 @@ func TestMail(t *testing.T) {
 func TestCheckMemo(t *testing.T) {
 	const classic = "rrrrrrrrrrrrrrrrrrrrrhoLvTp"
 	const muxed = "MA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJUAAAAAAAAEWWQ57DW"
-	tagged, untagged := xAddress("0544", 1, 12345), xAddress("0544", 0, 0)
+	tagged, untagged := xAddress("\x05\x44", 1, 12345), xAddress("\x05\x44", 0, 0)
 	for _, test := range []struct {
 		format, address, memo string
 		ok                    bool
