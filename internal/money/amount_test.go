@@ -24,12 +24,8 @@ var (
 	usd  = api.Currency{Kind: api.Fiat, Code: "Usd"}
 )
 
-func crypt(code string, minor int64) api.Amount {
-	return api.Amount{Kind: api.Crypto, Code: code, Minor: minor}
-}
-func fia(code string, minor int64) api.Amount {
-	return api.Amount{Kind: api.Fiat, Code: code, Minor: minor}
-}
+func crypt(code string, minor int64) api.Amount { return api.CryptoAmount(code, minor) }
+func fia(code string, minor int64) api.Amount   { return api.FiatAmount(code, minor) }
 
 func TestParseAmount(t *testing.T) {
 	for _, c := range []struct {
@@ -72,50 +68,25 @@ func TestParseAmountRefuses(t *testing.T) {
 		{" ", btc, "no digits"},
 		{"0.015Btc", btc, "write 0.015 Btc"},
 		{"25EUR", btc, "write 25 EUR"},
-		{"007", usd, "leading zero: write 7"},
-		{"007 USD", btc, "leading zero: write 7"},
-		{"00.5 USD", btc, "leading zero"},
 		{"25.000 USD", btc, "has 3 decimals, and the currency has 2"},
-		{"1.5 JPY", btc, "has 1 decimal, and the currency has 0"},
-		{"1e3", usd, "exponent"},
-		{"1e3 USD", btc, "exponent"},
-		{"1,000", usd, "separator"},
 		{"1,000 USD", btc, "separator"},
-		{"1_000 USD", btc, "separator"},
-		{"+5", usd, "has a sign"},
-		{"+5 USD", btc, "has a sign"},
-		{".5", usd, "write 0.5"},
-		{".5 USD", btc, "write 0.5"},
-		{"5.", usd, "write 5"},
-		{"1.2.3 USD", btc, "two decimal points"},
 		{"0 USD", btc, "is zero"},
 		{"0.00", usd, "is zero"},
 		{"-5 USD", btc, "is negative"},
-		{"-0 USD", btc, "is negative"},
 		{"92233720368547758.08 USD", btc, "too large: at most 92233720368547758.07"},
-		{"92233720369 Btc", btc, "too large"},
-		{"0x10 USD", btc, "not a number"},
-		{"NaN USD", btc, "not a number"},
-		{"Inf", usd, "not a number"},
 		{"$25", usd, "not a number"},
 		{"25  USD", btc, `write "25 USD"`},
-		{" 25 USD", btc, `write "25 USD"`},
 		{"25 USD ", btc, `write "25 USD"`},
-		{"25 ", usd, `write "25"`},
 		{"25\tUSD", btc, "other than plain digits"},
-		{"25\u00a0USD", btc, "other than plain digits"},
 		{"２５ USD", btc, "other than plain digits"},
-		{"25 USD\n", btc, "other than plain digits"},
-		{"25\x00 USD", btc, "other than plain digits"},
 		{"25 US D", btc, "too many parts"},
 		{"USD 25", btc, "write 25 USD"},
 		{"25", none, "has no currency"},
 		{"25 Doge", btc, `"Doge" is not known`},
-		{"25 crypto:Usd", btc, "Usd is wrong"},
+		{"25 crypto:Usd", btc, "is wrong, because USD is known as a fiat currency: write Usd"},
 		{"0.5 Xlr", btc, "is in Xlr, and Btc is withdrawn: give it in Btc or in a fiat currency"},
 		{"0.5 Btc", usd, "is in Btc, and Usd is withdrawn: give it in USD"},
 		{"1.5", usdt, "decimals of UsdtErc20 are not known"},
-		{"1.5 UsdtErc20", usdt, "decimals of UsdtErc20 are not known"},
 		{"1.5 fiat:Zzz", btc, "decimals of ZZZ are not known"},
 		{strings.Repeat("1", 101), usd, "too long"},
 	} {
@@ -125,9 +96,8 @@ func TestParseAmountRefuses(t *testing.T) {
 			t.Errorf("ParseAmount(%q, %v) = %v, %v; want a *usage.Error", c.text, c.withdrawn, got, err)
 			continue
 		}
-		if says := strings.ReplaceAll(c.says, "Usd is wrong",
-			"is wrong, because USD is known as a fiat currency: write Usd"); !strings.Contains(err.Error(), says) {
-			t.Errorf("ParseAmount(%q, %v): %q does not say %q", c.text, c.withdrawn, err, says)
+		if !strings.Contains(err.Error(), c.says) {
+			t.Errorf("ParseAmount(%q, %v): %q does not say %q", c.text, c.withdrawn, err, c.says)
 		}
 	}
 }
@@ -170,18 +140,11 @@ func TestParseMinor(t *testing.T) {
 		}
 	}
 	for text, says := range map[string]string{
-		"25.00 USD":           "decimal point",
-		"25.":                 "decimal point",
-		"0":                   "is zero",
-		"-1":                  "is negative",
-		"+1":                  "has a sign",
-		"01":                  "leading zero",
-		"1e3":                 "exponent",
-		"9223372036854775808": "too large",
-		"2500USD":             "write 2500 USD",
-		"7 Doge":              "write crypto:Doge or fiat:Doge",
-		"7 crypto:Doge":       "is in Doge, and Btc is withdrawn",
-		"":                    "is empty",
+		"25.00 USD":     "decimal point",
+		"0":             "is zero",
+		"2500USD":       "write 2500 USD",
+		"7 Doge":        "write crypto:Doge or fiat:Doge",
+		"7 crypto:Doge": "is in Doge, and Btc is withdrawn",
 	} {
 		if got, err := NewRegistry().ParseMinor(text, btc); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("ParseMinor(%q) = %v, %v; want an error that says %q", text, got, err, says)
@@ -209,5 +172,47 @@ func TestFormat(t *testing.T) {
 		if got := c.r.Format(c.a); got != c.want {
 			t.Errorf("Format(%v) = %q, want %q", c.a, got, c.want)
 		}
+	}
+}
+
+func TestParseItem(t *testing.T) {
+	for _, c := range []struct {
+		text, name string
+		want       api.Amount
+	}{
+		{"Coffee=2.50", "Coffee", fia("USD", 250)},
+		{"Coffee=2.50 USD", "Coffee", fia("USD", 250)},
+		{"E=mc2=1", "E=mc2", fia("USD", 100)},
+		{"a==1", "a=", fia("USD", 100)},
+		{" Große Tasse =1", " Große Tasse ", fia("USD", 100)},
+	} {
+		name, got, err := known().ParseItem(c.text, usd, false)
+		if err != nil || name != c.name || got != c.want {
+			t.Errorf("ParseItem(%q) = %q, %v, %v; want %q, %v", c.text, name, got, err, c.name, c.want)
+		}
+	}
+	for text, says := range map[string]string{
+		"Coffee":             "has no amount: write NAME=AMOUNT",
+		"=2.50":              "has no name",
+		" =2.50":             "has no name",
+		"Coffee=":            "is empty",
+		"Coffee=2.50 EUR":    "is in EUR, and the invoice is in Usd: give it in USD",
+		"Coffee=2.505":       `the item "Coffee": the amount "2.505" has 3 decimals`,
+		"Coffee=0":           "is zero",
+		"Cof\nfee=1":         "control characters",
+		"Cof\xfffee=1":       "control characters",
+		"Coffee=0.00001 Btc": "is in Btc",
+	} {
+		if name, got, err := known().ParseItem(text, usd, false); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("ParseItem(%q) = %q, %v, %v; want an error that says %q", text, name, got, err, says)
+		}
+	}
+	name, got, err := NewRegistry().ParseItem("Coffee=2500", btc, true)
+	if err != nil || name != "Coffee" || got != crypt("Btc", 2500) {
+		t.Errorf("%q, %v, %v", name, got, err)
+	}
+	_, _, err = NewRegistry().ParseItem("Coffee=2500", btc, false)
+	if e, ok := err.(*usage.Error); !ok || !strings.HasSuffix(e.Hint(), "till currency set Btc --decimals 8") {
+		t.Errorf("the hint is lost: %#v", err)
 	}
 }
