@@ -13,12 +13,7 @@ import (
 
 // AddressFormat returns the format of a currency's addresses, one of address.Formats, or empty if none is
 // set.
-func (r Registry) AddressFormat(c api.Currency) string {
-	if e, ok := r.lookup(c.Kind, c.Code); ok {
-		return e.AddressFormat
-	}
-	return ""
-}
+func (r Registry) AddressFormat(c api.Currency) string { return r.entry(c).AddressFormat }
 
 // CheckAddress returns a *usage.Error if the currency has an address format in which the address is not
 // valid.
@@ -80,27 +75,20 @@ func RoundedID(id string) string { return "the order id " + id + " " + RoundedWh
 // unless every currency added by With has a format.
 func (r Registry) CheckAllowed(text string) error {
 	var formats []string
-	var last error
 	for _, e := range r.own {
-		if last = address.Check(e.AddressFormat, text); last == nil { // nil without a format too
+		if address.Check(e.AddressFormat, text) == nil { // nil without a format too
 			return nil
 		}
-		if !slices.Contains(formats, e.AddressFormat) {
-			formats = append(formats, e.AddressFormat)
-		}
+		formats = append(formats, e.AddressFormat)
 	}
-	if len(r.own) == 0 {
+	if len(formats) == 0 {
 		return nil
 	}
-	if why := cmp.Or(address.Warning(text), address.Mistake(text)); why != "" {
-		return usage.Errorf("%s is valid in no format of the profile's currencies: %s", quote(text), why)
+	why := cmp.Or(address.Warning(text), address.Mistake(text))
+	if is := address.Detect(text); why == "" && is != "" {
+		why = "it is " + is + ": remove it, or say which currency has such addresses: till currency set CODE --address-format FORMAT"
 	}
-	if what := address.Detect(text); what != "" {
-		return usage.Errorf("%s is %s, and no currency of the profile has such addresses: remove it, or say which currency has: till currency set CODE --address-format FORMAT", quote(text), what)
-	}
-	if len(r.own) == 1 {
-		return usage.Errorf("%s is not valid in the format %s: %v", quote(text), formats[0], last)
-	}
-	return usage.Errorf("%s is valid in no format of the profile's currencies (%s): copy it again from where it came from",
-		quote(text), strings.Join(formats, ", "))
+	formats = slices.Compact(slices.Sorted(slices.Values(formats)))
+	return usage.Errorf("%s is valid in no format of the profile's currencies: %s", quote(text),
+		cmp.Or(why, "it fits none of "+strings.Join(formats, ", ")+": copy it again from where it came from"))
 }

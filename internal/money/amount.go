@@ -1,6 +1,7 @@
 package money
 
 import (
+	"errors"
 	"fmt"
 	"math/big"
 	"strconv"
@@ -17,40 +18,37 @@ const maxAmount = 100 // bytes; 19 digits, a point, a space and crypto:CODE are 
 // ParseAmount reads a decimal amount, such as "25.00 USD", or "0.015" in the withdrawn currency. If withdrawn
 // is the zero Currency, nothing is withdrawn: the text must have a code, which can be any.
 func (r Registry) ParseAmount(text string, withdrawn api.Currency) (api.Amount, error) {
-	number, e, err := r.split(text, withdrawn)
-	if err != nil {
-		return api.Amount{}, err
-	}
-	if e.Decimals == Unknown {
-		return api.Amount{}, r.unknownDecimals(text, e)
-	}
-	minor, err := api.ParseDecimal(number, e.Decimals)
-	return positive(text, e, minor, err)
+	return r.parse(text, withdrawn, false)
 }
 
 // ParseMinor reads a whole number of minor units, such as "2500 USD", or "2500" in the withdrawn currency. It
 // needs no decimals, so it accepts every currency. See ParseAmount for the zero Currency.
 func (r Registry) ParseMinor(text string, withdrawn api.Currency) (api.Amount, error) {
-	number, e, err := r.split(text, withdrawn)
-	if err != nil {
-		return api.Amount{}, err
-	}
-	if strings.Contains(number, ".") {
-		return api.Amount{},
-			usage.Errorf("the amount %q has a decimal point, and minor units are a whole number: write all digits without a point, or give it as a decimal amount", text)
-	}
-	minor, err := api.ParseDecimal(number, 0)
-	return positive(text, e, minor, err)
+	return r.parse(text, withdrawn, true)
 }
 
-func positive(text string, e Entry, minor int64, err error) (api.Amount, error) {
-	if err != nil {
+func (r Registry) parse(text string, withdrawn api.Currency, minor bool) (api.Amount, error) {
+	number, e, err := r.split(text, withdrawn)
+	decimals := e.Decimals
+	switch {
+	case err != nil:
+		return api.Amount{}, err
+	case minor && strings.Contains(number, "."):
+		return api.Amount{},
+			usage.Errorf("the amount %q has a decimal point, and minor units are a whole number: write all digits without a point, or give it as a decimal amount", text)
+	case minor:
+		decimals = 0
+	case decimals == Unknown:
+		return api.Amount{}, r.unknownDecimals(text, e)
+	}
+	switch n, err := api.ParseDecimal(number, decimals); {
+	case err != nil:
 		return api.Amount{}, usage.Errorf("the amount %v", err)
-	}
-	if minor == 0 {
+	case n == 0:
 		return api.Amount{}, usage.Errorf("the amount %q is zero: write one that is greater", text)
+	default:
+		return e.Amount(n), nil
 	}
-	return e.Amount(minor), nil
 }
 
 // split cuts an amount into its number, not yet parsed, and its currency, which may differ from the withdrawn
@@ -59,33 +57,24 @@ func (r Registry) split(text string, withdrawn api.Currency) (string, Entry, err
 	fail := func(format string, args ...any) (string, Entry, error) {
 		return "", Entry{}, usage.Errorf("the amount %s "+format, append([]any{quote(text)}, args...)...)
 	}
-	switch {
-	case text == "":
-		return "", Entry{}, usage.Errorf("the amount is empty: write it as 25.00 USD")
-	case len(text) > maxAmount:
-		return fail("is too long: write digits, one space and a code, such as 25.00 USD")
-	case strings.ContainsFunc(text, func(c rune) bool { return c < ' ' || c > '~' }):
-		return fail("has characters other than plain digits, letters and one space: write it as 25.00 USD")
+	if text == "" || len(text) > maxAmount || strings.ContainsFunc(text, func(c rune) bool { return c < ' ' || c > '~' }) {
+		return fail("is empty, too long, or has characters other than plain digits, letters and one space: write it as 25.00 USD")
 	}
 	number, code, spaced := strings.Cut(text, " ")
 	if !spaced {
 		e, err := r.implied(text, withdrawn)
 		return number, e, err
 	}
-	switch fields := strings.Fields(text); {
-	case len(fields) == 0:
-		return fail("has no digits: write it as 25.00 USD")
-	case len(fields) > 1 && isNumber(fields[0]) && isNumber(fields[1]):
-		end := 2
-		for end < len(fields) && isNumber(fields[end]) {
-			end++
-		}
-		whole := append([]string{strings.Join(fields[:end], "")}, fields[end:]...)
+	fields, digits := strings.Fields(text), 0
+	for digits < len(fields) && isNumber(fields[digits]) {
+		digits++
+	}
+	switch {
+	case digits > 1:
+		whole := append([]string{strings.Join(fields[:digits], "")}, fields[digits:]...)
 		return fail("has a space in the number: write %s", strings.Join(whole, " "))
-	case len(fields) > 2:
-		return fail("has too many parts: write the number, one space and the code, such as 25.00 USD")
-	case len(fields) == 1 || fields[0]+" "+fields[1] != text:
-		return fail("has too many spaces: write %q", strings.Join(fields, " "))
+	case len(fields) != 2 || fields[0]+" "+fields[1] != text:
+		return fail("has too many spaces or parts: write the number, one space and the code, such as 25.00 USD")
 	case !isDigit(number[0]) && isDigit(code[0]) && ValidCode(number):
 		return fail("begins with the code: write %s %s", code, number)
 	}
@@ -94,12 +83,12 @@ func (r Registry) split(text string, withdrawn api.Currency) (string, Entry, err
 		return "", Entry{}, err
 	}
 	if e.Kind == crypto && withdrawn != (api.Currency{}) && !sameUnit(e.Kind, e.Code, withdrawn.Kind, withdrawn.Code) {
-		if withdrawn.Kind == fiat {
-			return fail("is in %s, and %s is withdrawn: give it in %s", e.Code, withdrawn.Code,
-				amountSpelling(fiat, withdrawn.Code))
+		also := ""
+		if withdrawn.Kind == crypto {
+			also = " or in a fiat currency"
 		}
-		return fail("is in %s, and %s is withdrawn: give it in %s or in a fiat currency", e.Code, withdrawn.Code,
-			withdrawn.Code)
+		return fail("is in %s, and %s is withdrawn: give it in %s%s", e.Code, withdrawn.Code,
+			amountSpelling(withdrawn.Kind, withdrawn.Code), also)
 	}
 	return number, e, nil
 }
@@ -113,11 +102,7 @@ func (r Registry) implied(text string, withdrawn api.Currency) (Entry, error) {
 	if withdrawn == (api.Currency{}) {
 		return Entry{}, usage.Errorf("the amount %s has no currency: write the code after one space, such as 25.00 USD", quote(text))
 	}
-	e, ok := r.lookup(withdrawn.Kind, withdrawn.Code)
-	if !ok {
-		e = Entry{Code: withdrawn.Code, Kind: withdrawn.Kind, Decimals: Unknown}
-	}
-	return e, nil
+	return r.entry(withdrawn), nil
 }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
@@ -152,16 +137,11 @@ func (r Registry) unknownDecimals(text string, e Entry) error {
 }
 
 func customaryDecimals(e Entry) int {
+	if n, known := map[string]int{"btc": 8, "usdterc20": 6, "xlr": 7}[fold(e.Code)]; known && e.Kind == crypto {
+		return n
+	}
 	if e.Kind == fiat {
 		return ISODecimals(e.Code)
-	}
-	switch fold(e.Code) {
-	case "btc":
-		return 8
-	case "usdterc20":
-		return 6
-	case "xlr":
-		return 7
 	}
 	return Unknown
 }
@@ -196,11 +176,8 @@ func (r Registry) Format(a api.Amount) string { return r.FormatBig(api.Big(a)) }
 
 // FormatBig writes an amount of any size as Format does.
 func (r Registry) FormatBig(a api.BigAmount) string {
-	e, ok := r.lookup(a.Kind, a.Code)
-	if !ok {
-		e = Entry{Code: amountSpelling(a.Kind, a.Code), Decimals: Unknown}
-	}
-	return FormatBig(api.BigAmount{Code: e.Code, Minor: a.Minor}, e.Decimals)
+	e := r.entry(a.Unit())
+	return FormatBig(api.BigAmount{Code: amountSpelling(e.Kind, e.Code), Minor: a.Minor}, e.Decimals)
 }
 
 // FormatBig writes an amount of any size as FormatSum does.
@@ -234,12 +211,9 @@ func (r Registry) ParseItem(text string, invoice api.Currency, minor bool) (stri
 		return fail("has control characters in its name: write it as plain text")
 	}
 	amount, err := parse(text[i+1:], invoice)
-	if err != nil {
-		named := &usage.Error{Msg: "the item " + quote(name) + ": " + err.Error()}
-		if e, ok := err.(*usage.Error); ok {
-			named.Advice, named.Command = e.Advice, e.Command
-		}
-		return "", api.Amount{}, named
+	if wrong, is := errors.AsType[*usage.Error](err); is {
+		wrong.Msg = "the item " + quote(name) + ": " + wrong.Msg
+		return "", api.Amount{}, wrong
 	}
 	if !sameUnit(amount.Kind, amount.Code, invoice.Kind, invoice.Code) {
 		return fail("is in %s, and the invoice is in %s: give it in %s", amount.Code, invoice.Code,

@@ -65,7 +65,7 @@ func TestParseAmountRefuses(t *testing.T) {
 		says      string // a part of the sentence
 	}{
 		{"", btc, "is empty"},
-		{" ", btc, "no digits"},
+		{" ", btc, "too many spaces"},
 		{"0.015Btc", btc, "write 0.015 Btc"},
 		{"25EUR", btc, "write 25 EUR"},
 		{"25.000 USD", btc, "has 3 decimals, and the currency has 2"},
@@ -75,11 +75,11 @@ func TestParseAmountRefuses(t *testing.T) {
 		{"-5 USD", btc, "is negative"},
 		{"92233720368547758.08 USD", btc, "too large: at most 92233720368547758.07"},
 		{"$25", usd, "not a number"},
-		{"25  USD", btc, `write "25 USD"`},
-		{"25 USD ", btc, `write "25 USD"`},
+		{"25  USD", btc, "such as 25.00 USD"},
+		{"25 USD ", btc, "such as 25.00 USD"},
 		{"25\tUSD", btc, "other than plain digits"},
 		{"２５ USD", btc, "other than plain digits"},
-		{"25 US D", btc, "too many parts"},
+		{"25 US D", btc, "too many spaces or parts"},
 		{"USD 25", btc, "write 25 USD"},
 		{"25", none, "has no currency"},
 		{"25 Doge", btc, `"Doge" is not known`},

@@ -27,34 +27,33 @@ func (r Registry) parseCode(text string) (Entry, error) {
 	if !qualified {
 		code = text
 	}
-	if err := checkCode(text, code); err != nil {
-		return Entry{}, err
+	if !ValidCode(code) {
+		return Entry{}, usage.Errorf("the currency %s is not a code: write letters and digits, at most %d, such as Btc or USD",
+			quote(text), maxCode)
 	}
 	known, ok := r.Lookup(code)
-	if !qualified {
-		if !ok {
-			return Entry{}, &usage.Error{
-				Msg: fmt.Sprintf("the currency %q is not known: write crypto:%s or fiat:%s with an amount in minor units, or make it known", text, code, code),
-				Advice: fmt.Sprintf("%s To add %s, as crypto or fiat",
-					cmp.Or(r.Meant(code), r.known()), code),
-				Command: []string{"currency", "set", code, "--kind", "KIND", "--decimals", "N"},
-			}
-		}
-		return known, nil
-	}
-	kind := crypto
+	var kind api.Kind
 	switch prefix {
 	case "crypto":
+		kind = crypto
 	case "fiat":
 		kind = fiat
-	default:
+	}
+	switch {
+	case !qualified && !ok:
+		return Entry{}, &usage.Error{
+			Msg: fmt.Sprintf("the currency %q is not known: write crypto:%s or fiat:%s with an amount in minor units, or make it known", text, code, code),
+			Advice: fmt.Sprintf("%s To add %s, as crypto or fiat",
+				cmp.Or(r.Meant(code), r.known()), code),
+			Command: []string{"currency", "set", code, "--kind", "KIND", "--decimals", "N"},
+		}
+	case !qualified:
+	case kind == "":
 		return Entry{},
 			usage.Errorf("the currency %q begins with %q: write crypto:%s or fiat:%s", text, prefix+":", code, code)
-	}
-	if !ok {
+	case !ok:
 		return Entry{Code: amountSpelling(kind, code), Kind: kind, Decimals: Unknown}, nil
-	}
-	if known.Kind != kind {
+	case known.Kind != kind:
 		return Entry{}, usage.Errorf("the currency %q is wrong, because %s is known as a %s currency: write %s",
 			text, known.Code, strings.ToLower(string(known.Kind)), known.Currency().Code)
 	}
@@ -105,19 +104,6 @@ func ValidCode(code string) bool {
 		}
 	}
 	return letter && len(code) <= maxCode
-}
-
-func checkCode(text, code string) error {
-	switch {
-	case code == "":
-		return usage.Errorf("the currency %s has no code: write one such as Btc or USD", quote(text))
-	case len(code) > maxCode:
-		return usage.Errorf("the currency %s is too long: a code has at most %d characters, such as Btc or USD",
-			quote(text), maxCode)
-	case !ValidCode(code):
-		return usage.Errorf("the currency %s is not a code: write letters and digits, such as Btc or USD", quote(text))
-	}
-	return nil
 }
 
 // quote quotes a text of any length and content for a message.

@@ -121,7 +121,7 @@ func lower(c byte) byte {
 	return c
 }
 
-// fold makes codes equal that differ only in case. Codes are ASCII, see checkCode.
+// fold makes codes equal that differ only in case. Codes are ASCII, see ValidCode.
 func fold(code string) string { return strings.ToLower(code) }
 
 // Lookup finds a code without regard to case. It accepts plain codes only, not crypto:CODE.
@@ -135,11 +135,13 @@ func (r Registry) Lookup(code string) (Entry, bool) {
 	return builtin(code)
 }
 
-// lookup finds a code of a kind. A crypto currency that has the code of a fiat currency is a different
-// currency.
-func (r Registry) lookup(kind api.Kind, code string) (Entry, bool) {
-	e, ok := r.Lookup(code)
-	return e, ok && e.Kind == kind
+// entry finds a currency. A crypto currency that has the code of a fiat currency is a different one. Of one that is
+// not known, the decimals are unknown.
+func (r Registry) entry(c api.Currency) Entry {
+	if e, ok := r.Lookup(c.Code); ok && e.Kind == c.Kind {
+		return e
+	}
+	return Entry{Code: c.Code, Kind: c.Kind, Decimals: Unknown}
 }
 
 // Entries returns all currencies, sorted by code without regard to case.
@@ -162,21 +164,15 @@ func (r Registry) Entries() []Entry {
 
 // DecimalsOf returns the number of decimals of a unit, or Unknown.
 func (r Registry) DecimalsOf(kind api.Kind, code string) int {
-	if e, ok := r.lookup(kind, code); ok {
-		return e.Decimals
-	}
-	return Unknown
+	return r.entry(api.Currency{Kind: kind, Code: code}).Decimals
 }
 
 // As returns the registry with the decimals with which amounts of a unit were shown once. If they are Unknown, it
 // keeps its own.
 func (r Registry) As(u api.Currency, decimals int64) Registry {
-	e, ok := r.lookup(u.Kind, u.Code)
-	if decimals == Unknown || ok && int64(e.Decimals) == decimals {
+	e := r.entry(u)
+	if decimals == Unknown || int64(e.Decimals) == decimals {
 		return r
-	}
-	if !ok {
-		e = Entry{Code: u.Code, Kind: u.Kind}
 	}
 	e.Decimals = int(decimals)
 	return r.With(e)
@@ -192,8 +188,7 @@ func (r Registry) Decimals(code string) int {
 
 // MemoRequired reports whether a withdrawal of the currency needs a memo.
 func (r Registry) MemoRequired(c api.Currency) bool {
-	e, ok := r.lookup(c.Kind, c.Code)
-	return ok && e.MemoRequired || c.MemoRequired()
+	return r.entry(c).MemoRequired || c.MemoRequired()
 }
 
 // LacksMemo reports whether a withdrawal of the currency to an address needs a memo and has none. A withdrawal

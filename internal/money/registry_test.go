@@ -126,8 +126,8 @@ func TestParseCurrency(t *testing.T) {
 		}
 	}
 	for text, says := range map[string]string{
-		"":                            "has no code",
-		"crypto:":                     "has no code",
+		"":                            "is not a code",
+		"crypto:":                     "is not a code",
 		"Doge":                        "write crypto:Doge or fiat:Doge",
 		"crypto:Usd":                  "USD is known as a fiat currency: write Usd",
 		"crypto:USD":                  "write Usd",
@@ -142,7 +142,7 @@ func TestParseCurrency(t *testing.T) {
 		" usd":                        "is not a code",
 		`{"Crypto":"Btc"}`:            "is not a code",
 		"crypto:a\nb":                 "is not a code",
-		"c" + strings.Repeat("x", 32): "too long",
+		"c" + strings.Repeat("x", 32): "is not a code",
 	} {
 		if got, err := r.ParseCurrency(text); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("ParseCurrency(%q) = %v, %v; want an error that says %q", text, got, err, says)
