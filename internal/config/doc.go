@@ -4,7 +4,7 @@
 // # The file
 //
 // It is YAML, in $XDG_CONFIG_HOME/till/config.yaml, or where --config or TILL_CONFIG say. The current
-// directory is never searched. [Load] reads the file strictly. An unknown key, a duplicate key, a value of
+// directory is never searched. [Input.Load] reads the file strictly. An unknown key, a duplicate key, a value of
 // the wrong kind, an alias and a second document are errors with their line. A file that others own, can
 // write or can replace is refused whole, because its writer decides where money goes. The file never holds a
 // key itself.

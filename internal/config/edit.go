@@ -147,20 +147,17 @@ func get(m *yaml.Node, key string) (value *yaml.Node, at int) {
 	return nil, -1
 }
 
-// put sets a key of a mapping, in its present place or else at the end. The new value gets the comments of
-// the old one.
-func put(m *yaml.Node, key string, value *yaml.Node) {
-	if old, at := get(m, key); at >= 0 {
+// set sets a key of a mapping, in its present place or else at the end. The new value gets the comments of the old
+// one. No value removes the key.
+func set(m *yaml.Node, key string, value *yaml.Node) {
+	switch old, at := get(m, key); {
+	case at < 0 && value != nil:
+		m.Content = append(m.Content, textNode(key), value)
+	case at >= 0 && value == nil:
+		m.Content = slices.Delete(m.Content, at, at+2)
+	case at >= 0:
 		value.HeadComment, value.LineComment, value.FootComment = old.HeadComment, old.LineComment, old.FootComment
 		m.Content[at+1] = value
-		return
-	}
-	m.Content = append(m.Content, textNode(key), value)
-}
-
-func drop(m *yaml.Node, key string) {
-	if _, at := get(m, key); at >= 0 {
-		m.Content = slices.Delete(m.Content, at, at+2)
 	}
 }
 
@@ -169,7 +166,7 @@ func child(m *yaml.Node, key string, kind yaml.Kind) *yaml.Node {
 	n, at := get(m, key)
 	if at < 0 {
 		n = &yaml.Node{Kind: kind}
-		put(m, key, n)
+		set(m, key, n)
 	} else if isNull(n) {
 		n.Kind, n.Tag, n.Value = kind, "", ""
 	}
@@ -207,18 +204,18 @@ func (d *Document) SetCurrency(profile string, e money.Entry) error {
 		}
 		e.Kind = known.Kind
 	}
-	put(entry, "code", textNode(e.Code))
+	set(entry, "code", textNode(e.Code))
 	if e.Kind != "" {
-		put(entry, "kind", textNode(strings.ToLower(string(e.Kind))))
+		set(entry, "kind", textNode(strings.ToLower(string(e.Kind))))
 	}
 	if e.Decimals != money.Unknown {
-		put(entry, "decimals", &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: strconv.Itoa(e.Decimals)})
+		set(entry, "decimals", &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: strconv.Itoa(e.Decimals)})
 	}
 	if e.MemoRequired {
-		put(entry, "memo", textNode("required"))
+		set(entry, "memo", textNode("required"))
 	}
 	if e.AddressFormat != "" {
-		put(entry, keyFormat, textNode(e.AddressFormat))
+		set(entry, keyFormat, textNode(e.AddressFormat))
 	}
 	return nil
 }
@@ -239,7 +236,7 @@ func (d *Document) RemoveCurrency(profile, code string) error {
 		return usage.Errorf("%s has no currency %q: `till currency list` shows where each is, and those that all profiles share are under currencies in the configuration", where, code)
 	}
 	if list.Content = slices.Delete(list.Content, at, at+1); len(list.Content) == 0 {
-		drop(in, keyCurrency)
+		set(in, keyCurrency, nil)
 	}
 	return nil
 }

@@ -98,7 +98,7 @@ func TestSetProfileValues(t *testing.T) {
 			"lookup_since=2026-05-01",
 			"time_layout=2006-01-02", "max_per_run=", "settle_after=1h", "account=true", "journal=postgres://till@db/till")
 	})
-	f, err := Load(path)
+	f, err := load(t, path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ api_key_command=/bin/sh -c "echo x" => usage as a list
 api_key_command=pass show => usage absolute
 on_finish=/bin/sh -c "echo x" => usage as a list
 on_finish=report payroll => usage absolute
-allow_addresses=a,,b => usage empty part
+allow_addresses=a,,b => usage allow_addresses: it is empty
 allow_addresses=[a => usage not a list
 max_per_run=1,000 USD => usage nothing was changed, because the configuration would be wrong: profiles.live.max_per_run: 
 max_per_run=1 Xlr => usage till currency set Xlr --decimals 7
@@ -214,7 +214,7 @@ func TestEditsDoNotLoseEachOther(t *testing.T) {
 		})
 	}
 	group.Wait()
-	f, err := Load(path)
+	f, err := load(t, path)
 	if err = errors.Join(append(errs, err)...); err != nil || len(f.Profiles) != n {
 		t.Errorf("%d profiles, %v", len(f.Profiles), err)
 	}

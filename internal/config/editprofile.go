@@ -36,11 +36,7 @@ func (d *Document) SetProfile(name string, settings ...string) error {
 		if err != nil {
 			return err
 		}
-		if node == nil {
-			drop(profile, key)
-		} else {
-			put(profile, key, node)
-		}
+		set(profile, key, node)
 	}
 	if _, at := get(d.top(), "current"); at < 0 && len(d.file.Profiles) == 0 {
 		d.setCurrent(name)
@@ -108,6 +104,7 @@ func nameOnly(name string) string {
 	return fmt.Sprintf("%q", name)
 }
 
+// listNode returns a list as YAML. What is in it is checked with the whole configuration.
 func listNode(key, value string) (*yaml.Node, error) {
 	var words []string
 	example := find(key).example
@@ -121,20 +118,13 @@ func listNode(key, value string) (*yaml.Node, error) {
 	case example != "":
 		words = strings.Fields(value)
 	default:
-		for word := range strings.SplitSeq(value, ",") {
-			words = append(words, strings.TrimSpace(word))
-		}
-		if slices.Contains(words, "") {
-			return nil, usage.Errorf("%s: %q has an empty part: write values with one comma between", key, value)
-		}
-	}
-	if example != "" {
-		if err := checkCommand(key, words); err != nil {
-			return nil, usage.Errorf("%s: %v", key, err)
-		}
+		words = strings.Split(value, ",")
 	}
 	n := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
 	for _, w := range words {
+		if example == "" {
+			w = strings.TrimSpace(w)
+		}
 		n.Content = append(n.Content, textNode(w))
 	}
 	return n, nil
@@ -154,7 +144,7 @@ func (d *Document) setCurrent(name string) {
 	if _, at := get(top, "current"); at < 0 { // readers look for it at the top
 		top.Content = slices.Insert(top.Content, 0, textNode("current"), textNode(name))
 	}
-	put(top, "current", textNode(name))
+	set(top, "current", textNode(name))
 }
 
 // RemoveProfile removes a profile. If it was the current one, there is no current profile any more.
@@ -166,9 +156,9 @@ func (d *Document) RemoveProfile(name string) error {
 		}
 		return &Error{Msg: fmt.Sprintf("the profile %q does not exist: %s", name, others)}
 	}
-	drop(child(d.top(), "profiles", yaml.MappingNode), name)
+	set(child(d.top(), "profiles", yaml.MappingNode), name, nil)
 	if d.file.Current == name {
-		drop(d.top(), "current")
+		set(d.top(), "current", nil)
 	}
 	return nil
 }

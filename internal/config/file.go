@@ -78,44 +78,33 @@ func (f File) registry(p Profile) money.Registry {
 	return money.NewRegistry().With(f.Currencies...).With(p.Currencies...)
 }
 
-// Load reads the configuration file at path, strictly. If the file does not exist, the error has
-// fs.ErrNotExist in its chain. Input.Load decides whether that is an error.
-func Load(path string) (File, error) {
-	data, err := readFile(path)
-	if err != nil {
-		return File{}, err
-	}
-	f, _, wrong := parse(data)
-	if wrong != nil {
-		return File{}, located(wrong, path)
-	}
-	f.Path = path
-	return f, nil
-}
-
-// Load reads the configuration that Path names. If no flag or variable names it and it does not exist, it is
-// empty.
+// Load reads the configuration that Path names, strictly. If no flag or variable names it and it does not exist, it
+// is empty.
 func (in Input) Load() (File, error) {
 	path, named, err := in.Path()
 	if err != nil {
 		return File{}, err
 	}
-	f, err := Load(path)
-	f.named = named
+	text, err := readFile(path)
 	switch {
-	case !errors.Is(err, fs.ErrNotExist):
-		return f, err
-	case named.IsDefault():
-		return File{Path: path}, nil
+	case errors.Is(err, fs.ErrNotExist) && !named.IsDefault():
+		return File{}, &Error{Msg: "the configuration file that " + named.typed() +
+			" names does not exist: check the path, or make it with `till profile set`", Err: err}
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return File{}, err
 	}
-	return File{}, &Error{Msg: "the configuration file that " + named.typed() +
-		" names does not exist: check the path, or make it with `till profile set`", Err: err}
+	f, _, wrong := parse(text)
+	if wrong != nil {
+		return File{}, located(wrong, path)
+	}
+	f.Path, f.named = path, named
+	return f, nil
 }
 
 // readFile reads a configuration file that only its owner can write or replace.
 func readFile(path string) ([]byte, error) {
 	// one more byte than allowed, so that parse can refuse the file
-	data, err := readChecked("the configuration file", path, maxFile+1, func(info fs.FileInfo) error {
+	return readChecked("the configuration file", path, maxFile+1, func(info fs.FileInfo) error {
 		switch {
 		case info.IsDir():
 			return failf("the configuration file %s is a directory: name a file", path)
@@ -124,10 +113,6 @@ func readFile(path string) ([]byte, error) {
 		}
 		return nil
 	})
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &Error{Msg: "the configuration file does not exist: check the path, or make it with `till profile set`", Err: err}
-	}
-	return data, err
 }
 
 // ReadApprovers returns the text of the file of those who may approve what is sent. Only this user and root

@@ -69,6 +69,13 @@ func resolve(t *testing.T, path string, env func(string) string, args ...string)
 	return s
 }
 
+func load(t *testing.T, path string) (File, error) {
+	t.Helper()
+	f, err := input(t, path, nil).Load()
+	f.named = Origin{}
+	return f, err
+}
+
 // fails requires an error that contains all parts and whose kind is "config" or "usage".
 func fails(t *testing.T, name string, err error, kind string, parts ...string) {
 	t.Helper()

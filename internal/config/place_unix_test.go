@@ -23,7 +23,7 @@ func TestLoadFromWhereOthersWrite(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, p := range []string{path, link} {
-			_, err := Load(p)
+			_, err := load(t, p)
 			edited := Edit(p, func(d *Document) error { return nil })
 			if ok && (err != nil || edited != nil) {
 				t.Errorf("mode %s: %v, %v", mode, err, edited)
@@ -41,7 +41,7 @@ func TestLoadOfAnothersFile(t *testing.T) {
 	if err := os.Chown(path, other, -1); err != nil {
 		t.Skip(err)
 	}
-	_, err := Load(path)
+	_, err := load(t, path)
 	fails(t, "owner", err, "config", "belongs to another user (id "+strconv.Itoa(other)+")", "chown 0 ")
 	fails(t, "edit", Edit(path, func(*Document) error { return nil }), "config", "belongs to another user")
 }
