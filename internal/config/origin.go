@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -83,33 +82,31 @@ type Row struct {
 
 // Explain returns all settings in a fixed order, without secrets. The key's row shows only where the key
 // would come from.
-func (s Settings) Explain(keys Keys) []Row {
-	rows := []Row{
-		{"config_file", s.ConfigFile, s.Origin("config_file").String()},
-		{"profile", s.Profile, s.Origin("profile").String()},
-	}
+func (s Settings) Explain(keys Keys) (rows []Row) {
+	add := func(key, value string) { rows = append(rows, Row{key, value, s.Origin(key).String()}) }
+	add("config_file", s.ConfigFile)
+	add("profile", s.Profile)
 	shown := map[string]string{"base_url": s.BaseURL, "output": s.Output, "color": s.Color,
 		"columns": strings.Join(s.Columns, ","), "journal": RedactJournal(s.Journal)}
 	if s.Timeout == 0 {
 		shown["timeout"] = "30s for reads, 90s for creates"
 	}
 	for _, t := range table() {
-		if t.key == "api_key_flag" || t.key == keyPath || t.list {
-			continue
-		}
 		text, changed := shown[t.key]
 		if _, yes := t.def.(bool); yes { // true or false, even if it was written as 1 or t
 			text = strconv.FormatBool(s.merged.GetBool(t.key))
 		} else if !changed {
 			text = s.merged.GetString(t.key)
 		}
-		rows = append(rows, Row{t.key, text, s.Origin(t.key).String()})
+		if t.key != "api_key_flag" && t.key != keyPath && !t.list {
+			add(t.key, text)
+		}
 	}
-	rows = append(rows, Row{keyOnFinish, strings.Join(s.OnFinish, " "), s.Origin(keyOnFinish).String()})
+	add(keyOnFinish, strings.Join(s.OnFinish, " "))
 	for _, key := range []string{keyMax, keyMaxRun, keyMaxDay, keyMaxMonth, keyUnlimited, keyAbove, keyAllow} {
-		rows = append(rows, Row{key, s.profile.Text(key), s.Origin(key).String()})
+		add(key, s.profile.Text(key))
 	}
-	rows = append(rows, Row{keyCurrency, currencyTexts(s.Own), s.Origin(keyCurrency).String()})
+	add(keyCurrency, currencyTexts(s.Own))
 	if len(s.Common) > 0 && !s.Sandbox {
 		rows = append(rows, Row{keyCurrency, currencyTexts(s.Common), Origin{Kind: FromFile, Name: keyCurrency}.String()})
 	}
@@ -119,17 +116,14 @@ func (s Settings) Explain(keys Keys) []Row {
 func currencyTexts(entries []money.Entry) string {
 	var texts []string
 	for _, e := range entries {
-		text := e.Code + " " + strings.ToLower(string(e.Kind))
+		text := []string{e.Code, strings.ToLower(string(e.Kind))}
 		if e.Decimals != money.Unknown {
-			text += fmt.Sprintf(" %d", e.Decimals)
+			text = append(text, strconv.Itoa(e.Decimals))
 		}
 		if e.MemoRequired {
-			text += " memo"
+			text = append(text, "memo")
 		}
-		if e.AddressFormat != "" {
-			text += " " + e.AddressFormat
-		}
-		texts = append(texts, text)
+		texts = append(texts, strings.TrimSpace(strings.Join(append(text, e.AddressFormat), " ")))
 	}
 	return strings.Join(texts, ", ")
 }

@@ -1,3 +1,13 @@
+// Package money knows currencies, and reads and prints amounts exactly, without floating point.
+//
+// Codes are read without regard to case. The service writes a fiat code as Usd in a currency and as USD in an
+// amount; parsing gives each its spelling. A code that the registry does not know is written with its kind,
+// as crypto:CODE or fiat:CODE, and its amounts are in minor units only.
+//
+// An amount is a whole number of minor units in 64 bits. It is written as a number, one space and a code, or as the
+// number alone, which is then in the withdrawn currency; signs, exponents, separators, leading zeros, too many
+// decimals and zero are refused. The amount of a withdrawal is in the withdrawn currency or in a fiat currency, whose
+// equivalent the service then pays. So a crypto amount must be in the withdrawn currency.
 package money
 
 import (
@@ -40,8 +50,9 @@ func (e Entry) Amount(minor int64) api.Amount {
 	return api.Amount{Kind: e.Kind, Code: amountSpelling(e.Kind, e.Code), Minor: minor}
 }
 
-// Registry is a set of currencies: the built-in ones and those added by With. It is immutable. The zero
-// Registry is the built-in one.
+// Registry is a set of currencies: those added by With and the built-in ones, which are the active fiat currencies
+// with the decimals of ISO 4217 if payment services agree on them, and the three crypto currencies that the
+// service's interface names. It is immutable. The zero Registry is the built-in one.
 type Registry struct {
 	own []Entry // sorted by folded code
 }
