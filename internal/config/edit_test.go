@@ -127,7 +127,7 @@ on_finish=/bin/sh -c "echo x" => usage as a list
 on_finish=report payroll => usage absolute
 allow_addresses=a,,b => usage allow_addresses: it is empty
 allow_addresses=[a => usage not a list
-max_per_run=1,000 USD => usage nothing was changed, because the configuration would be wrong: profiles.live.max_per_run: 
+max_per_run=1,000 USD => usage because the configuration would be wrong: profiles.live.max_per_run: 
 max_per_run=1 Xlr => usage till currency set Xlr --decimals 7
 `
 

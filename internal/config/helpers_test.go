@@ -4,8 +4,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"example.com/till/internal/money"
@@ -99,52 +99,20 @@ func fails(t *testing.T, name string, err error, kind string, parts ...string) {
 	}
 }
 
-type fakeKeyring struct {
-	entries map[string]string
-	err     error
-	block   chan struct{} // if not nil, Get does not answer before it is closed
-	calls   atomic.Int32
+// keyringWith replaces the operating system's keyring by one in memory, with pairs of a user and a key.
+func keyringWith(t *testing.T, pairs ...string) Keyring {
+	t.Helper()
+	keyring.MockInit()
+	for pair := range slices.Chunk(pairs, 2) {
+		if err := keyring.Set("till", pair[0], pair[1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return SystemKeyring()
 }
 
-func (k *fakeKeyring) wait() error {
-	k.calls.Add(1)
-	if k.block != nil {
-		<-k.block
-	}
-	return k.err
+// noBus is a keyring that cannot be reached.
+func noBus() Keyring {
+	keyring.MockInitWithError(errors.New("no bus"))
+	return SystemKeyring()
 }
-
-func (k *fakeKeyring) Get(service, user string) (string, error) {
-	if err := k.wait(); err != nil {
-		return "", err
-	}
-	key, ok := k.entries[service+" "+user]
-	if !ok {
-		return "", keyring.ErrNotFound
-	}
-	return key, nil
-}
-
-func (k *fakeKeyring) Set(service, user, secret string) error {
-	if err := k.wait(); err != nil {
-		return err
-	}
-	if k.entries == nil {
-		k.entries = map[string]string{}
-	}
-	k.entries[service+" "+user] = secret
-	return nil
-}
-
-func (k *fakeKeyring) Delete(service, user string) error {
-	if err := k.wait(); err != nil {
-		return err
-	}
-	if _, ok := k.entries[service+" "+user]; !ok {
-		return keyring.ErrNotFound
-	}
-	delete(k.entries, service+" "+user)
-	return nil
-}
-
-func (k *fakeKeyring) keyring() Keyring { return Keyring{k.Get, k.Set, k.Delete} }

@@ -2,7 +2,6 @@ package config
 
 import (
 	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -254,25 +253,5 @@ func TestLoadRefusesUnusableFiles(t *testing.T) {
 	fails(t, "huge", err, "config", "larger than 1 MiB")
 	if _, err = load(t, os.DevNull); err != nil {
 		t.Errorf("%s is an empty configuration: %v", os.DevNull, err)
-	}
-
-	path := write(t, "current: live\n")
-	for mode, ok := range map[os.FileMode]bool{0o600: true, 0o400: true, 0o644: true, 0o606: false,
-		0o602: false, 0o666: false} {
-		if err := os.Chmod(path, mode); err != nil {
-			t.Fatal(err)
-		}
-		link := filepath.Join(t.TempDir(), "link.yaml")
-		if err := os.Symlink(path, link); err != nil {
-			t.Fatal(err)
-		}
-		for _, p := range []string{path, link} {
-			_, err := load(t, p)
-			if ok && err != nil {
-				t.Errorf("mode %o: %v", mode, err)
-			} else if !ok {
-				fails(t, mode.String(), err, "config", "can be written by others", "chmod go-w ")
-			}
-		}
 	}
 }
