@@ -1,6 +1,7 @@
 package address
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -21,7 +22,7 @@ func isEthereumShape(text string) bool {
 func checkEthereum(text string) error {
 	digits, found := strings.CutPrefix(text, "0x")
 	if !found {
-		return reason("it does not begin with 0x, as an Ethereum address does")
+		return errors.New("it does not begin with 0x, as an Ethereum address does")
 	}
 	if strings.Trim(digits, hexDigits) != "" {
 		return misplaced("00"+digits, hexDigits, "only the digits 0 to 9 and the letters a to f after 0x")
@@ -30,7 +31,7 @@ func checkEthereum(text string) error {
 		return fmt.Errorf("it has %d digits after 0x, and an Ethereum address has 40: copy it again from where it came from", len(digits))
 	}
 	if !OneCase(text) && text != checksummed(text) {
-		return reason("its capital and small letters do not match (the checksum of EIP-55): a character is mistyped, so copy it again from where it came from")
+		return errors.New("its capital and small letters do not match (the checksum of EIP-55): a character is mistyped, so copy it again from where it came from")
 	}
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 )
 
 // None is the format of a currency whose addresses can be anything.
@@ -45,7 +44,8 @@ var kinds = []kind{
 		chain{versions: "\x3a", first: "Q", least: 33, most: 35, prefix: "tltc"}),
 	bitcoinLike("", "an address of the Dogecoin test network", "",
 		chain{versions: "\x71", first: "n", least: 33, most: 35}),
-	{"", "an address of the Ripple test network", "", isRippleTestShape, checkRippleTest, []string{"T"}},
+	{"", "an address of the Ripple test network", "", func(text string) bool { return isXAddressShape(text, "T") },
+		func(text string) error { return checkXAddress(text, "\x04\x93") }, []string{"T"}},
 }
 
 // Formats returns the names of the formats that a currency can have.
@@ -129,27 +129,28 @@ func Mistake(text string) string {
 	if why := Unmeant(text); why != "" {
 		return why
 	}
-	type doubt struct {
-		one string
-		why error
+	one, wrong := "", error(nil) // of the first kind that it looks like
+	wants := func(kind string, why error) (right bool) {
+		if one == "" {
+			one, wrong = kind, why
+		}
+		return why == nil || errors.Is(why, errNetwork)
 	}
-	var doubts []doubt
 	for _, k := range kinds {
-		if k.shape(text) {
-			doubts = append(doubts, doubt{k.one, k.check(text)})
+		if k.shape(text) && wants(k.one, k.check(text)) {
+			return ""
 		}
 	}
-	if iban := unspaced(text); looksLikeIBAN(iban) {
-		doubts = append(doubts, doubt{"an IBAN", checkIBAN(strings.ToUpper(iban))})
-	}
-	if len(doubts) == 0 {
-		doubts = []doubt{{misbegun(text), errBegin}}
-	}
-	right := func(d doubt) bool { return d.why == nil || errors.Is(d.why, errNetwork) }
-	if doubts[0].one == "" || slices.ContainsFunc(doubts, right) {
+	if iban := unspaced(text); looksLikeIBAN(iban) && wants("an IBAN", checkIBAN(strings.ToUpper(iban))) {
 		return ""
 	}
-	return fmt.Sprintf("it has the shape of %s, but %v", doubts[0].one, doubts[0].why)
+	if one == "" {
+		one, wrong = misbegun(text), errBegin
+	}
+	if one == "" {
+		return ""
+	}
+	return fmt.Sprintf("it has the shape of %s, but %v", one, wrong)
 }
 
 // misbegun returns the kind of address that a text is but for one character at its beginning, by which its
@@ -204,10 +205,9 @@ func notAlphanumeric(text string) string {
 	if text == "" {
 		return "it is empty"
 	}
-	for i := range len(text) { // all before it is ASCII
-		if c := text[i]; (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') {
-			r, _ := utf8.DecodeRuneInString(text[i:])
-			return foreign(r, i+1)
+	for i, c := range text { // all before it is ASCII
+		if (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') {
+			return foreign(c, i+1)
 		}
 	}
 	return ""
@@ -245,15 +245,10 @@ func misplaced(text, alphabet, without string) error {
 	return nil
 }
 
-// A reason says why a text is not an address.
-type reason string
-
-func (r reason) Error() string { return string(r) }
-
-const (
-	errChecksum = reason("its checksum is wrong: a character is mistyped or missing, so copy it again from where it came from")
-	errShort    = reason("it is too short: characters are missing, so copy it again from where it came from")
-	errLong     = reason("it is too long: there are characters too many, so copy it again from where it came from")
-	errBegin    = reason("its beginning is wrong: copy it again from where it came from")
-	errNetwork  = reason("it belongs to another network")
+var (
+	errChecksum = errors.New("its checksum is wrong: a character is mistyped or missing, so copy it again from where it came from")
+	errShort    = errors.New("it is too short: characters are missing, so copy it again from where it came from")
+	errLong     = errors.New("it is too long: there are characters too many, so copy it again from where it came from")
+	errBegin    = errors.New("its beginning is wrong: copy it again from where it came from")
+	errNetwork  = errors.New("it belongs to another network")
 )

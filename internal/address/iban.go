@@ -1,6 +1,7 @@
 package address
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -46,7 +47,7 @@ func checkIBAN(text string) error {
 		return err
 	}
 	if len(text) < 5 || strings.Trim(text[:2], ibanAlphabet[10:]) != "" || strings.Trim(text[2:4], "0123456789") != "" {
-		return reason("it begins otherwise than an IBAN, which begins with two letters and two digits")
+		return errors.New("it begins otherwise than an IBAN, which begins with two letters and two digits")
 	}
 	if want := ibanLength(text[:2]); want > 0 && len(text) != want {
 		return fmt.Errorf("it has %d characters, and an IBAN of %s has %d: copy it again from where it came from",

@@ -1,22 +1,13 @@
 package address
 
 import (
+	"errors"
 	"fmt"
 	"strings"
-	"sync"
 )
 
 // rippleAlphabet has the digits of base58 in another order (xrpl.org, "base58 Encodings").
 const rippleAlphabet = "rpshnaf39wBUDNEGHJKLM4PQRST7VWXYZ2bcdeCg65jkm8oFqi1tuvAxyz"
-
-// rippleToBitcoin replaces the digits by Bitcoin's, so that one decoder reads both.
-var rippleToBitcoin = sync.OnceValue(func() *strings.Replacer {
-	var pairs []string
-	for i := range len(rippleAlphabet) {
-		pairs = append(pairs, rippleAlphabet[i:i+1], base58Alphabet[i:i+1])
-	}
-	return strings.NewReplacer(pairs...)
-})
 
 // isRippleShape recognizes a classic address and an X-address (XLS-5d), which also holds a destination tag.
 func isRippleShape(text string) bool {
@@ -29,20 +20,16 @@ func isXAddressShape(text, first string) bool {
 		scrambled(text) && mostly(text, rippleAlphabet)
 }
 
-func isRippleTestShape(text string) bool { return isXAddressShape(text, "T") }
-
 func checkRipple(text string) error {
 	switch {
 	case strings.HasPrefix(text, "X"):
 		return checkXAddress(text, "\x05\x44")
 	case !strings.HasPrefix(text, "r"):
-		return reason("it begins otherwise than a Ripple address, which begins with r or X")
+		return errors.New("it begins otherwise than a Ripple address, which begins with r or X")
 	}
 	_, err := decodeRipple(text, 25) // its version is 0, or it would not begin with r
 	return err
 }
-
-func checkRippleTest(text string) error { return checkXAddress(text, "\x04\x93") }
 
 // checkXAddress checks the parts of an X-address (XLS-5d): two bytes for the network, 20 for the account, a
 // flag that says whether there is a tag, and 8 bytes for the tag. The last four of these are not in use yet.
@@ -60,11 +47,17 @@ func checkXAddress(text, network string) error {
 		return fmt.Errorf("it holds a tag in a way that is not in use (flag %d): ask the receiver for another address",
 			flag)
 	case flag == 0 && !zero(tag), !zero(tag[4:]):
-		return reason("it holds a tag that contradicts itself: ask the receiver for another address")
+		return errors.New("it holds a tag that contradicts itself: ask the receiver for another address")
 	}
 	return nil
 }
 
+// decodeRipple replaces the digits by Bitcoin's, so that one decoder reads both.
 func decodeRipple(text string, size int) ([]byte, error) {
-	return decodeBase58(rippleToBitcoin().Replace(text), size)
+	return decodeBase58(strings.Map(func(r rune) rune {
+		if i := strings.IndexRune(rippleAlphabet, r); i >= 0 {
+			return rune(base58Alphabet[i])
+		}
+		return r
+	}, text), size)
 }

@@ -1,6 +1,7 @@
 package address
 
 import (
+	"errors"
 	"strings"
 	"unicode"
 )
@@ -25,22 +26,22 @@ func checkSegwit(text string) error {
 		return errShort
 	}
 	if data[0] > 16 {
-		return reason("its witness version is above 16, which no network knows: ask the receiver for another address")
+		return errors.New("its witness version is above 16, which no network knows: ask the receiver for another address")
 	}
 	if (data[0] == 0) != (sum == sumBech32) {
-		return reason("its checksum is of the wrong kind for its version (bech32 and bech32m): ask the receiver for another address")
+		return errors.New("its checksum is of the wrong kind for its version (bech32 and bech32m): ask the receiver for another address")
 	}
 	bits := 5 * (len(data) - 1)
 	bytes, padding := bits/8, bits%8
 	switch {
 	case padding > 4 || data[len(data)-1]&(1<<padding-1) != 0:
-		return reason("it does not hold whole bytes: ask the receiver for another address")
+		return errors.New("it does not hold whole bytes: ask the receiver for another address")
 	case bytes < 2:
 		return errShort
 	case bytes > 40:
 		return errLong
 	case data[0] == 0 && bytes != 20 && bytes != 32:
-		return reason("it is neither of the two lengths that an address of its version has: copy it again from where it came from")
+		return errors.New("it is neither of the two lengths that an address of its version has: copy it again from where it came from")
 	}
 	return nil
 }
@@ -111,7 +112,7 @@ const notBech32 = 0xff
 func whyNotBech32(text string) error {
 	lower := strings.ToLower(text)
 	if !inOneCase(text) {
-		return reason("it mixes capital and small letters, and an address in bech32 has one case throughout: copy it again from where it came from")
+		return errors.New("it mixes capital and small letters, and an address in bech32 has one case throughout: copy it again from where it came from")
 	}
 	begin := strings.IndexByte(lower, '1') + 1
 	switch data := lower[begin:]; {

@@ -1,6 +1,7 @@
 package address
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"unicode"
@@ -19,7 +20,7 @@ func checkSolana(text string) error {
 	switch n := len(base58.Decode(text)); {
 	case inOneCase(text) && strings.ContainsFunc(text, unicode.IsLetter):
 		// a mistyped address in bech32 can have 32 bytes too
-		return reason("its letters are in one case, and a Solana address has both: copy it again from where it came from")
+		return errors.New("its letters are in one case, and a Solana address has both: copy it again from where it came from")
 	case n < 32:
 		return errShort
 	case n > 32:

@@ -2,6 +2,7 @@ package address
 
 import (
 	"encoding/base32"
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -29,7 +30,7 @@ func checkStellar(text string) error {
 	case strings.HasPrefix(text, "M"):
 		version, length = stellarMuxed, muxedLength
 	default:
-		return reason("it begins otherwise than a Stellar address, which begins with G or M")
+		return errors.New("it begins otherwise than a Stellar address, which begins with G or M")
 	}
 	if err := misplaced(text, base32Alphabet, "capital letters and the digits 2 to 7 only"); err != nil {
 		return err
@@ -48,7 +49,7 @@ func checkStellar(text string) error {
 		return errChecksum
 	}
 	if bytes[0] != version {
-		return reason("it is not the address of a Stellar account: ask the receiver for another")
+		return errors.New("it is not the address of a Stellar account: ask the receiver for another")
 	}
 	return nil
 }
