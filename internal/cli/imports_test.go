@@ -79,7 +79,7 @@ box/requestlog: box/fault secret
 box/checkout: box/money box/refusal box/store box/wire
 box/seed: box/fault box/money box/refusal box/store box/wire
 NOTHING: box/refusal e2e/chromium e2e/explore e2e/misbehave e2e/openapi e2e/overlay e2e/powercut e2e/torture
-	internal/inprocess internal/near internal/place internal/schemagen internal/secret internal/usage pkg/schema
+	internal/inprocess internal/near internal/place internal/secret internal/usage pkg/schema
 	tools/measure tools/mutants`
 
 // TestImports checks the layers of the packages. internal/cli may import all of them.

@@ -16,7 +16,6 @@ import (
 
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/planfile"
-	"example.com/till/internal/schemagen"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
 	"example.com/till/pkg/schema"
@@ -31,32 +30,32 @@ const (
 )
 
 // facts returns what the printed types do not say.
-func facts() schemagen.Facts {
+func facts() Facts {
 	is := reflect.TypeFor[string]
 	var states []string
 	for _, s := range payout.States() {
 		states = append(states, string(s))
 	}
-	return schemagen.Facts{
+	return Facts{
 		As: map[reflect.Type][]reflect.Type{
-			reflect.TypeFor[api.Currency]():    {reflect.TypeFor[schemagen.OneOf[api.Kind, string]]()},
-			reflect.TypeFor[api.Amount]():      {reflect.TypeFor[schemagen.OneOf[api.Kind, schemagen.OneOf[string, int64]]]()},
-			reflect.TypeFor[api.BigAmount]():   {reflect.TypeFor[schemagen.OneOf[api.Kind, schemagen.OneOf[string, big.Int]]]()},
-			reflect.TypeFor[api.Address]():     {is(), reflect.TypeFor[schemagen.OneOf[api.Kind, listedAddress]]()},
+			reflect.TypeFor[api.Currency]():    {reflect.TypeFor[OneOf[api.Kind, string]]()},
+			reflect.TypeFor[api.Amount]():      {reflect.TypeFor[OneOf[api.Kind, OneOf[string, int64]]]()},
+			reflect.TypeFor[api.BigAmount]():   {reflect.TypeFor[OneOf[api.Kind, OneOf[string, big.Int]]]()},
+			reflect.TypeFor[api.Address]():     {is(), reflect.TypeFor[OneOf[api.Kind, listedAddress]]()},
 			reflect.TypeFor[api.InvoiceItem](): {reflect.TypeFor[invoiceItem]()},
 			reflect.TypeFor[api.CodeAmounts](): {reflect.TypeFor[map[string]int64]()},
 			reflect.TypeFor[api.Rebates]():     {reflect.TypeFor[map[string]api.Amount]()},
 			reflect.TypeFor[api.RebateList]():  {reflect.TypeFor[[]api.Amount]()},
 			reflect.TypeFor[api.RebateMap]():   {reflect.TypeFor[api.Rebates]()},
-			reflect.TypeFor[api.StatusCount](): {reflect.TypeFor[schemagen.OneOf[string, int64]]()},
-			reflect.TypeFor[api.CodeTotal]():   {reflect.TypeFor[schemagen.OneOf[string, api.CodeAmounts]]()},
+			reflect.TypeFor[api.StatusCount](): {reflect.TypeFor[OneOf[string, int64]]()},
+			reflect.TypeFor[api.CodeTotal]():   {reflect.TypeFor[OneOf[string, api.CodeAmounts]]()},
 		},
 		Values: map[reflect.Type][]string{
 			reflect.TypeFor[api.Kind]():     {string(api.Crypto), string(api.Fiat)},
 			reflect.TypeFor[payout.State](): states,
 			reflect.TypeFor[cmdutil.Deed](): {"money", "service", "sandbox", "files"},
 		},
-		Named: map[string]schemagen.Node{
+		Named: map[string]Node{
 			"kind":      {Type: "string", Enum: kinds(func(e cmdutil.ErrorKind) any { return e.Kind })},
 			"exit-code": {Type: "integer", Enum: kinds(func(e cmdutil.ErrorKind) any { return e.Code })},
 			"rule":      {Type: "string", Enum: rules()},
@@ -74,7 +73,7 @@ func facts() schemagen.Facts {
 			"currency-finding": oneOf("compare", "matches", "unseen", "unset"),
 			"delivery-state":   oneOf("pending", "delivered", "failed", "refused", "lost"),
 		},
-		Cases: map[reflect.Type][]*schemagen.Node{reflect.TypeFor[errorContent](): errorCases()},
+		Cases: map[reflect.Type][]*Node{reflect.TypeFor[errorContent](): errorCases()},
 		Open: func(t reflect.Type) bool {
 			return t.PkgPath() == reflect.TypeFor[api.Withdrawal]().PkgPath() ||
 				slices.Contains([]reflect.Type{reflect.TypeFor[listedAddress](), reflect.TypeFor[invoiceItem](),
@@ -84,30 +83,30 @@ func facts() schemagen.Facts {
 }
 
 // errorCases returns what the kind of an error says of its exit code and its rule.
-func errorCases() (cases []*schemagen.Node) {
+func errorCases() (cases []*Node) {
 	for _, kind := range kinds(func(e cmdutil.ErrorKind) any { return e.Kind }) {
 		codes := slices.DeleteFunc(kinds(func(e cmdutil.ErrorKind) any { return e.Code }),
 			func(code any) bool { return cmdutil.KindOf(code.(int)) != kind })
-		n := &schemagen.Node{Properties: schemagen.Members{
-			{Name: "kind", Schema: &schemagen.Node{Enum: []any{kind}}},
-			{Name: "exit_code", Schema: &schemagen.Node{Enum: codes}},
+		n := &Node{Properties: Members{
+			{Name: "kind", Schema: &Node{Enum: []any{kind}}},
+			{Name: "exit_code", Schema: &Node{Enum: codes}},
 		}}
-		rule := &schemagen.Node{Not: &schemagen.Node{}}
+		rule := &Node{Not: &Node{}}
 		switch kind {
 		case "refused":
-			rule, n.Required = &schemagen.Node{}, []string{"rule"}
+			rule, n.Required = &Node{}, []string{"rule"}
 		case "unknown", "busy": // another order with the same content is unknown or being sent
-			rule = &schemagen.Node{Enum: []any{payout.RuleDuplicate}}
+			rule = &Node{Enum: []any{payout.RuleDuplicate}}
 		}
-		n.Properties = append(n.Properties, schemagen.Member{Name: "rule", Schema: rule})
+		n.Properties = append(n.Properties, Member{Name: "rule", Schema: rule})
 		cases = append(cases, n)
 	}
 	return cases
 }
 
 // oneOf is a text with one of some values.
-func oneOf(values ...string) schemagen.Node {
-	n := schemagen.Node{Type: "string"}
+func oneOf(values ...string) Node {
+	n := Node{Type: "string"}
 	for _, v := range values {
 		n.Enum = append(n.Enum, v)
 	}
@@ -147,7 +146,7 @@ type (
 func generated() map[string]string {
 	files := map[string]string{}
 	add := func(name, title string, about map[string]string, types ...reflect.Type) {
-		files[schema.File(name)] = schemagen.Schema(facts(), schemagen.Document{Title: title, Types: types, About: about})
+		files[schema.File(name)] = Schema(facts(), Document{Title: title, Types: types, About: about})
 	}
 	for name, p := range printed() {
 		about := map[string]string{}
@@ -223,7 +222,7 @@ func keepsPromise(t *testing.T, files map[string]string) {
 			t.Errorf("%s: the schema is gone. %s", name, advice)
 			continue
 		}
-		for _, text := range schemagen.Incompatible(promised[name], []byte(files[name])) {
+		for _, text := range incompatible(promised[name], []byte(files[name])) {
 			t.Errorf("%s: %s. %s", name, text, advice)
 		}
 	}

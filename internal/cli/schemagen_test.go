@@ -1,16 +1,9 @@
-// Package schemagen makes the JSON Schemas of what till prints from the Go types that are printed. It reads
-// their fields and the tags json and schema. Only tests import it: the program contains the finished schemas,
-// see pkg/schema.
-//
-// The tag schema has what a type cannot say, as words between commas:
-//
-//	optional   the service may leave the member out, or send null
-//	object     a slice of records that is encoded as one object
-//
-// Any other word is a name in Facts.Named, for a text with a known form.
-package schemagen
+//go:build unix
+
+package cli
 
 import (
+	"bytes"
 	"encoding"
 	"encoding/json"
 	"fmt"
@@ -20,6 +13,17 @@ import (
 	"strings"
 	"time"
 )
+
+// This makes the JSON Schemas of what till prints from the Go types that are printed. It reads
+// their fields and the tags json and schema. The program contains the
+// finished schemas, see pkg/schema.
+//
+// The tag schema has what a type cannot say, as words between commas:
+//
+//	optional   the service may leave the member out, or send null
+//	object     a slice of records that is encoded as one object
+//
+// Any other word is a name in Facts.Named, for a text with a known form.
 
 // Facts are what the types themselves do not say.
 type Facts struct {
@@ -198,7 +202,7 @@ func (g *generator) mapping(t reflect.Type) *Node {
 
 // define puts the schema of a type under $defs, once, and returns a reference to it.
 func (g *generator) define(t reflect.Type, schema func() *Node) *Node {
-	name := nameOf(t)
+	name := defName(t)
 	if other, ok := g.types[name]; ok && other != t {
 		panic(fmt.Sprintf("%s and %s would both be %q: rename one", t, other, name))
 	}
@@ -215,8 +219,8 @@ func (g *generator) define(t reflect.Type, schema func() *Node) *Node {
 
 const refPrefix = "#/$defs/"
 
-// nameOf returns the name of a type under $defs.
-func nameOf(t reflect.Type) string {
+// defName returns the name of a type under $defs.
+func defName(t reflect.Type) string {
 	name := t.Name()
 	for _, suffix := range []string{"Line", "JSON"} {
 		name = strings.TrimSuffix(name, suffix)
@@ -232,7 +236,7 @@ func (g *generator) object(t reflect.Type) *Node {
 	}
 	all := fields(t, 0, true)
 	for _, f := range all {
-		outer := func(o field) bool { return o.name == f.name && o.depth < f.depth }
+		outer := func(o schemaField) bool { return o.name == f.name && o.depth < f.depth }
 		if slices.ContainsFunc(all, outer) { // which encoding/json takes
 			continue
 		}
@@ -244,8 +248,8 @@ func (g *generator) object(t reflect.Type) *Node {
 	return n
 }
 
-// field is a field of a struct, or of one that it embeds.
-type field struct {
+// schemaField is a field of a struct, or of one that it embeds.
+type schemaField struct {
 	reflect.StructField
 	name     string // of the member
 	depth    int
@@ -254,7 +258,7 @@ type field struct {
 }
 
 // fields returns the fields that become members.
-func fields(t reflect.Type, depth int, required bool) (all []field) {
+func fields(t reflect.Type, depth int, required bool) (all []schemaField) {
 	for f := range t.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		omitted := strings.Contains(options, "omit")
@@ -267,7 +271,7 @@ func fields(t reflect.Type, depth int, required bool) (all []field) {
 		case name == "":
 			panic(fmt.Sprintf("%s.%s has no json tag", t, f.Name))
 		default:
-			all = append(all, field{f, name, depth, omitted, required && !omitted && !slices.Contains(words(f), "optional")})
+			all = append(all, schemaField{f, name, depth, omitted, required && !omitted && !slices.Contains(words(f), "optional")})
 		}
 	}
 	return all
@@ -279,7 +283,7 @@ func words(f reflect.StructField) []string {
 }
 
 // member returns the schema of the member that a field becomes.
-func (g *generator) member(f field) *Node {
+func (g *generator) member(f schemaField) *Node {
 	t := f.Type
 	if t.Kind() == reflect.Pointer && f.omitted { // a member that is there is not null
 		t = t.Elem()
@@ -320,14 +324,72 @@ func (g *generator) describe(t reflect.Type, name, about string) {
 	for t.Kind() == reflect.Slice || t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if t.Kind() != reflect.Struct || g.types[nameOf(t)] != t {
+	if t.Kind() != reflect.Struct || g.types[defName(t)] != t {
 		return
 	}
-	for i, m := range g.defs[nameOf(t)].Properties {
+	for i, m := range g.defs[defName(t)].Properties {
 		if m.Name == name {
 			described := *m.Schema
 			described.Description = about
-			g.defs[nameOf(t)].Properties[i].Schema = &described
+			g.defs[defName(t)].Properties[i].Schema = &described
 		}
 	}
+}
+
+// Node is a schema, as far as the schemas of till use the language.
+type Node struct {
+	Schema               string           `json:"$schema,omitempty"`
+	Title                string           `json:"title,omitempty"`
+	Description          string           `json:"description,omitempty"`
+	Ref                  string           `json:"$ref,omitempty"`
+	Type                 any              `json:"type,omitempty"` // a name, or several
+	Format               string           `json:"format,omitempty"`
+	Pattern              string           `json:"pattern,omitempty"`
+	Enum                 []any            `json:"enum,omitempty"`
+	AnyOf                []*Node          `json:"anyOf,omitempty"`
+	OneOf                []*Node          `json:"oneOf,omitempty"`
+	Not                  *Node            `json:"not,omitempty"`
+	Items                *Node            `json:"items,omitempty"`
+	Contains             *Node            `json:"contains,omitempty"`
+	Properties           Members          `json:"properties,omitempty"`
+	Required             []string         `json:"required,omitempty"`
+	AdditionalProperties any              `json:"additionalProperties,omitempty"` // false, or a schema
+	MinProperties        int              `json:"minProperties,omitempty"`
+	MaxProperties        int              `json:"maxProperties,omitempty"`
+	Defs                 map[string]*Node `json:"$defs,omitempty"`
+}
+
+// Members are the members of an object in the order in which they are printed.
+type Members []Member
+
+// Member is a member of an object.
+type Member struct {
+	Name   string
+	Schema *Node
+}
+
+// MarshalJSON writes the object of the members, whose names are in snake_case.
+func (m Members) MarshalJSON() ([]byte, error) {
+	var b []byte
+	for _, one := range m {
+		schema, err := json.Marshal(one.Schema)
+		if err != nil {
+			return nil, err
+		}
+		b = fmt.Appendf(b, ",%q:%s", one.Name, schema)
+	}
+	return fmt.Appendf(nil, "{%s}", bytes.TrimPrefix(b, []byte(","))), nil
+}
+
+// nullable returns a schema that also takes null.
+func nullable(n *Node) *Node {
+	switch name, one := n.Type.(string); {
+	case n.Ref != "" || n.Enum != nil || len(n.AnyOf) > 0:
+		return &Node{AnyOf: []*Node{n, {Type: "null"}}}
+	case one:
+		other := *n
+		other.Type = []string{name, "null"}
+		return &other
+	}
+	return n // takes it already
 }
