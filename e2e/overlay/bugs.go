@@ -90,7 +90,7 @@ func Bugs() []Patch {
 	case send && !l.never:
 `},
 		{"internal/journal/run.go", `
-		if place += len(piece); len(piece) == rowsInAPiece {
+		place, piece = place+len(piece), piece[:0]
 `, `
 		if mutant("run-in-parts") {
 			if err := l.j.write(ctx, func(t *tx) error {
@@ -100,7 +100,7 @@ func Bugs() []Patch {
 				return err
 			}
 		}
-		if place += len(piece); len(piece) == rowsInAPiece {
+		place, piece = place+len(piece), piece[:0]
 `},
 		{"internal/cmdutil/outfile.go", `
 	buffered := bufio.NewWriter(file)

@@ -516,10 +516,13 @@ const mostAtOnce = 7 // so that a small plan has parts
 	},
 	{
 		"internal/journal/run.go", `
-		if place += len(piece); len(piece) == rowsInAPiece {
+		time.Sleep(betweenPieces)
+	}
 `, `
 		killpoint("in-run")
-		if place += len(piece); len(piece) == rowsInAPiece {
+		time.Sleep(betweenPieces)
+	}
+	killpoint("in-run")
 `,
 	},
 	{

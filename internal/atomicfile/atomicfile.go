@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"time"
 
 	"example.com/till/internal/place"
 )
@@ -141,4 +142,31 @@ func WithoutPath(err error) error {
 		return at.Err
 	}
 	return err
+}
+
+// ErrLocked is the error of Lock if somebody else has the lock for too long.
+var ErrLocked = errors.New("another process has locked it")
+
+// lockInterval is how often Lock tries.
+const lockInterval = 5 * time.Millisecond
+
+// Lock lets only one caller at a time read a file and replace it, in this process and in all others that call
+// Lock too. It waits for the lock no longer than the given time. The system releases the lock of a process
+// that is killed.
+func Lock(path string, most time.Duration) (unlock func(), err error) {
+	f, err := openLock(path)
+	if err != nil {
+		return nil, err
+	}
+	for began := time.Now(); ; time.Sleep(lockInterval) {
+		locked, err := tryLock(f)
+		switch {
+		case locked:
+			return func() { f.Close() }, nil
+		case err != nil:
+			return nil, errors.Join(err, f.Close())
+		case time.Since(began) >= most:
+			return nil, errors.Join(ErrLocked, f.Close())
+		}
+	}
 }

@@ -152,25 +152,27 @@ const (
 	betweenPieces = 2 * time.Millisecond
 )
 
-// recordRows records the rows of a run. With the last row, it records that the run has begun.
+// recordRows records the rows of a run. With the last of them, it records that the run has begun.
 func (l *Ledger) recordRows(ctx context.Context, run *Run, rows iter.Seq2[Row, error]) error {
-	place := 0
-	for piece, err := range pieces(rows) {
+	place, piece := 0, make([]Row, 0, rowsInAPiece)
+	for row, err := range rows {
 		if err = cmp.Or(err, ctx.Err()); err != nil {
 			return err
+		}
+		if piece = append(piece, row); len(piece) < rowsInAPiece {
+			continue
 		}
 		if err := l.locked(ctx, func(t *tx, a *lockedAccount) error { return t.recordPiece(a.id, run, piece, place) }); err != nil {
 			return err
 		}
-		if place += len(piece); len(piece) == rowsInAPiece {
-			time.Sleep(betweenPieces)
-		}
+		place, piece = place+len(piece), piece[:0]
+		time.Sleep(betweenPieces)
 	}
 	return l.locked(ctx, func(t *tx, a *lockedAccount) error {
 		if err := t.stillNewest(a.id, *run); err != nil {
 			return err
 		}
-		if err := t.stillRecording(*run); err != nil {
+		if err := t.recordPiece(a.id, run, piece, place); err != nil {
 			return err
 		}
 		run.Began = t.at
@@ -188,27 +190,6 @@ func (t *tx) stillRecording(run Run) error {
 			Msg: "was taken back by another process while it was being recorded: run it again"}
 	}
 	return nil
-}
-
-func pieces(rows iter.Seq2[Row, error]) iter.Seq2[[]Row, error] {
-	return func(yield func([]Row, error) bool) {
-		piece := make([]Row, 0, rowsInAPiece)
-		for row, err := range rows {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if piece = append(piece, row); len(piece) == rowsInAPiece {
-				if !yield(piece, nil) {
-					return
-				}
-				piece = piece[:0]
-			}
-		}
-		if len(piece) > 0 {
-			yield(piece, nil)
-		}
-	}
 }
 
 // recordPiece records rows of the run, and makes the orders that do not exist yet, in the state planned.
