@@ -78,8 +78,8 @@ func rowsOfAPlan(t *rapid.T) []planned {
 }
 
 // What money depends on is whole, and on one line, in a table of any width: amounts, codes, addresses, memos,
-// order ids and statuses. No line is wider than the terminal, which may draw the letters of a flag apart, and no
-// column is left out.
+// order ids and statuses. No line is wider than the terminal, which may draw the letters of a flag apart, and
+// no column is left out.
 func TestMoneyIsNeverCut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rows := rowsOfAPlan(t)
@@ -179,7 +179,8 @@ func TestWholeTextsAreWrapped(t *testing.T) {
 
 // On a terminal, columns without any text and counts of nothing are left out, unless they are named.
 func TestEmptyColumns(t *testing.T) {
-	view := View[string]{Columns: []Column[string]{{Name: "id", Cell: Text}, {Name: "to", Cell: func(string) Cell { return Text("") }},
+	view := View[string]{Columns: []Column[string]{{Name: "id", Cell: Text},
+		{Name: "to", Cell: func(string) Cell { return Text("") }},
 		{Name: "lost", Cell: func(string) Cell { return Count(0) }}, {Name: "n", Cell: func(string) Cell { return Int(0) }}}}
 	const all = "ID  TO  LOST  N\na          0  0\n"
 	equal(t, show(t, view, Options{Width: 80}, "a"), "ID  N\na   0\n")
@@ -227,7 +228,8 @@ func TestLabelsAreToldApart(t *testing.T) {
 		equal(t, show(t, view, Options{Width: limit}, rows...),
 			"LABEL\n"+want+strings.Repeat("─", cmp.Or(limit, 50))+"\nNorth\n")
 	}
-	equal(t, show(t, view, Options{Format: CSV, Columns: []string{"label"}}, rows[1:5]...), "label\nNorth\nEast\nEast\n\"\"\n")
+	equal(t, show(t, view, Options{Format: CSV, Columns: []string{"label"}}, rows[1:5]...),
+		"label\nNorth\nEast\nEast\n\"\"\n")
 	equal(t, showOne(t, view, Options{}, rows[0]), "label  North\n")
 }
 

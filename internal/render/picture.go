@@ -61,8 +61,8 @@ func (g PictureGroup) most() *big.Int {
 	return most
 }
 
-// scale is the scale of what was earned over time: the largest amounts above and below zero, their texts, and
-// both together.
+// scale is the scale of what was earned over time: the largest amounts above and below zero, their texts,
+// and both together.
 type scale struct {
 	most, least, whole  *big.Int
 	mostText, leastText string

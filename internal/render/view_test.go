@@ -265,7 +265,8 @@ func TestWriteError(t *testing.T) {
 			}
 			var failed *WriteError
 			err := payments.List(&full{room}, o, endless)
-			if !errors.As(err, &failed) || !errors.Is(err, errFull) || read == 20_000 && !strings.Contains("table upright jq template", name) {
+			if !errors.As(err, &failed) || !errors.Is(err, errFull) ||
+				read == 20_000 && !strings.Contains("table upright jq template", name) {
 				t.Errorf("List, %s, room for %d bytes: %v after %d rows", name, room, err, read)
 			}
 			err = payments.One(&full{room}, o, first)

@@ -110,7 +110,8 @@ what include_fiat means either, so it is sent as given.`,
 
 func balanceView(m money.Registry) render.View[amountRow] {
 	v := amountView(m, "balance", "balance in one currency")
-	v.Columns = append(v.Columns, render.Column[amountRow]{Name: "answer", About: "what the service sent, in JSON, if it has another shape",
-		Extra: true, Cell: func(r amountRow) render.Cell { return render.JSONText(r.record) }})
+	v.Columns = append(v.Columns, render.Column[amountRow]{Name: "answer", Extra: true,
+		About: "what the service sent, in JSON, if it has another shape",
+		Cell:  func(r amountRow) render.Cell { return render.JSONText(r.record) }})
 	return v
 }

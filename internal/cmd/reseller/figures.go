@@ -236,7 +236,9 @@ till reseller report, which also takes a period.`,
 }
 
 // readRebates reads what a reseller has earned, in all currencies or in one.
-func readRebates(ctx context.Context, client *api.Client, r namedReseller, code string) (a answer[amountRow], err error) {
+func readRebates(
+	ctx context.Context, client *api.Client, r namedReseller, code string,
+) (a answer[amountRow], err error) {
 	if code == "" {
 		list, err := client.Resellers.Rebate(ctx, r.id)
 		return answer[amountRow]{raw: list.RawJSON(), line: labelledRebatesLine{r.id, r.label, list},

@@ -147,8 +147,8 @@ func endsList(err error) bool {
 		http.StatusRequestedRangeNotSatisfiable, http.StatusUnprocessableEntity}, refused.Status)
 }
 
-// chosen leaves out what the flags do not ask for. If none of the statuses asked for occurs, it names those that
-// do.
+// chosen leaves out what the flags do not ask for. If none of the statuses asked for occurs, it names those
+// that do.
 func (l *invoiceList) chosen(all iter.Seq2[api.Invoice, error]) iter.Seq2[api.Invoice, error] {
 	wanted := func(status string) bool {
 		return slices.ContainsFunc(l.statuses, func(asked string) bool {

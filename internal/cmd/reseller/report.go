@@ -187,8 +187,8 @@ func groupNames() []string {
 	return names
 }
 
-// parseAmounts reads --fail-below, --fail-below-minor and --currency, whose code it returns. A code that is not
-// known here may still be the service's: checkCurrency decides that.
+// parseAmounts reads --fail-below, --fail-below-minor and --currency, whose code it returns. A code that is
+// not known here may still be the service's: checkCurrency decides that.
 func (p *reporting) parseAmounts() (string, error) {
 	for i, text := range slices.Concat(p.failBelow, p.failMinor) {
 		flag, parse := "--fail-below", p.Money.ParseAmount

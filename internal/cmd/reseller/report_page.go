@@ -97,7 +97,8 @@ func (p *reporting) page() render.Page {
 
 // tile shows the total of a currency, and leads to its section.
 func tile(total report.Row, section int) render.Tile {
-	t := render.Tile{Section: section, Label: "Rebates in " + unitText(total), Number: numberText(total.Rebates, total.Decimals),
+	t := render.Tile{Section: section, Label: "Rebates in " + unitText(total),
+		Number: numberText(total.Rebates, total.Decimals),
 		Details: []render.PageText{{Text: "volume " + numberText(total.Volume, total.Decimals)},
 			{Text: cmdutil.CountOf(int(total.Invoices), "invoice")}}}
 	if change := strings.TrimSpace(changeText(total, true)); change != "" {

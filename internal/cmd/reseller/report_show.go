@@ -32,6 +32,7 @@ func rowAmount(name, about string, value func(report.Row) *big.Int) render.Colum
 func (p *reporting) view(people bool) render.View[report.Row] {
 	type row = report.Row
 	volume, rebates := func(r row) *big.Int { return r.Volume }, func(r row) *big.Int { return r.Rebates }
+	same := func(r row) row { return r }
 	sellers := resellerColumns(func(r row) namedReseller { return namedReseller{r.ID, r.Label} })
 	currency := render.Field("currency", "currency of the row", render.Text, func(r row) string { return r.Currency })
 	v := render.View[row]{Again: true, JSON: render.Encoded(func(r row) figuresJSON { return newFigures(r, p.by) })}
@@ -60,15 +61,15 @@ func (p *reporting) view(people bool) render.View[report.Row] {
 		v.Columns = append(v.Columns,
 			rowAmount("previous_volume", "volume in the period before", func(r row) *big.Int { return r.PreviousVolume }),
 			rowAmount("previous_rebates", "rebates in the period before", func(r row) *big.Int { return r.PreviousRebates }),
-			render.Column[row]{Name: "change", About: "change of the rebates since the period before", Cell: func(r row) render.Cell {
+			render.Field("change", "change of the rebates since the period before", func(r row) render.Cell {
 				if people && isNew(r) {
 					return render.Change(nil).Said(newHere)
 				}
 				return render.Change(r.Change)
-			}})
+			}, same))
 	}
 	v.Columns = append(v.Columns,
-		render.Column[row]{Name: "share", About: "share of all rebates in the currency", Cell: func(r row) render.Cell {
+		render.Field("share", "share of all rebates in the currency", func(r row) render.Cell {
 			switch {
 			case people && r.Mixed:
 				return render.Cell{}
@@ -76,7 +77,7 @@ func (p *reporting) view(people bool) render.View[report.Row] {
 				return render.Percent(r.Share).Said(tinyShare)
 			}
 			return render.Percent(r.Share)
-		}},
+		}, same),
 		render.Field("last", "when the newest of the invoices was made", render.Time, func(r row) string { return r.Last }))
 	if p.compare {
 		v = v.Extra("volume", "previous_volume", "share")
