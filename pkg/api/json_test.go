@@ -6,28 +6,29 @@ import (
 	"errors"
 	"fmt"
 	"go/ast"
-	"go/importer"
 	"go/parser"
 	"go/token"
-	"go/types"
-	"io"
-	"io/fs"
 	"maps"
-	"os"
-	"os/exec"
+	"math"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+
+	gojson "github.com/go-json-experiment/json"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // sampled tests the JSON of a type.
 type sampled interface{ test(t *testing.T) }
 
-// samples has valid texts of a type, and invalid ones in addition to null, truncated texts and duplicate
-// keys.
+// samples has valid texts of a type, by the value that each is read as, if that is told, and invalid ones in
+// addition to null and truncated texts.
 type samples[T any] struct {
 	texts   []string
+	values  []T // of the first texts
 	refused []string
 	// sdk decodes a text as an answer is decoded. If nil, decode does.
 	sdk func(text string) (T, error)
@@ -55,20 +56,40 @@ const (
 // everyType has every exported type of the package.
 var everyType = map[string]sampled{
 	"Kind": samples[Kind]{texts: []string{`"Crypto"`, `"Fiat"`}, refused: []string{`"crypto"`, `""`, `1`}},
-	"Currency": samples[Currency]{texts: []string{`{"Crypto":"Btc"}`, `{"Fiat":"Usd"}`},
-		refused: []string{`{"crypto":"Btc"}`, `{}`, `{"Crypto":""}`}},
-	"Amount": samples[Amount]{texts: []string{`{"Fiat":{"USD":2500}}`, `{"Crypto":{"Btc":9007199254740993}}`},
-		refused: []string{`{"Fiat":{"USD":1.0}}`, `{"fiat":{"USD":1}}`}},
+	"Currency": samples[Currency]{texts: []string{`{ "Crypto" : "UsdtErc20" }`, `{"Fiat":"U\u0073d"}`,
+		`{"Fiat":"a\"b\\é"}`},
+		values: []Currency{{Crypto, "UsdtErc20"}, {Fiat, "Usd"}, {Fiat, "a\"b\\é"}},
+		refused: []string{`{}`, `{"Crypto":""}`, `{"Crypto":null}`, `{"Crypto":1}`, `{"Crypto":"Btc","Fiat":"Usd"}`,
+			`{"Crypto":"Btc","Crypto":"Btc"}`, `{"crypto":"Btc"}`, `{"CRYPTO":"Btc"}`, `{"Metal":"Au"}`, `{"":"Btc"}`, `"Btc"`,
+			`["Crypto","Btc"]`, `1`, `true`, `{"Crypto":{"Btc":1}}`, `{"Crypto":"\ud800"`}},
+	"Amount": samples[Amount]{texts: []string{`{"Fiat": {"USD": 2500}}`, `{"Crypto":{"Btc":9223372036854775807}}`,
+		`{"Crypto":{"Btc":-9223372036854775808}}`, `{"Crypto":{"Btc":-0}}`, `{"Crypto":{"Btc":9007199254740993}}`},
+		values: []Amount{{Fiat, "USD", 2500}, {Crypto, "Btc", math.MaxInt64}, {Crypto, "Btc", math.MinInt64},
+			{Crypto, "Btc", 0}, {Crypto, "Btc", 1<<53 + 1}},
+		refused: []string{`{}`, `{"Fiat":{}}`, `{"Fiat":null}`, `{"Fiat":{"USD":null}}`, `{"Fiat":{"USD":"1"}}`,
+			`{"Fiat":{"USD":1.0}}`, `{"Fiat":{"USD":1e2}}`, `{"Fiat":{"USD":1E0}}`, `{"Fiat":{"USD":+1}}`,
+			`{"Fiat":{"USD":true}}`, `{"Fiat":{"USD":NaN}}`, `{"Fiat":{"USD":[1]}}`, `{"Metal":{"Au":1}}`,
+			`{"Fiat":{"USD":1},"Fiat":{"USD":1}}`, `{"Fiat":{"USD":9223372036854775808}}`,
+			`{"Fiat":{"USD":-9223372036854775809}}`, `{"Fiat":{"USD":1,"EUR":1}}`, `{"Fiat":{"USD":1,"USD":1}}`,
+			`{"Fiat":{"USD":1},"Crypto":{"Btc":1}}`, `{"Fiat":{"":1}}`, `{"fiat":{"USD":1}}`, `{"Fiat":"USD"}`, `{"Fiat":[1]}`,
+			`1`, `"1"`, `[]`, `{"Fiat":{"USD":01}}`, `{"Fiat":{"USD":0x1}}`}},
 	"Sum":       noJSON("the service has no sums"),
 	"BigAmount": noJSON("the service has no amounts of this size; see TestSum"),
 	"CodeAmount": samples[CodeAmount]{texts: []string{`{"USD":2500}`},
 		refused: []string{`{}`, `{"USD":1,"EUR":2}`, `{"USD":null}`}},
-	"CodeAmounts": samples[CodeAmounts]{texts: []string{`{"USD":5,"Btc":-1}`, `{}`},
-		refused: []string{`{"USD":null}`, `[]`}},
-	"Address": samples[Address]{texts: []string{`"bc1q"`, `{"Crypto":{"currency":"Btc","address":"a"}}`,
-		`{"Fiat":{"currency":"Usd","address":"a"}}`},
-		refused: []string{`""`, `{"crypto":{"currency":"Btc","address":"a"}}`,
-			`{"Crypto":{"Currency":"Btc","address":"a"}}`}},
+	"CodeAmounts": samples[CodeAmounts]{texts: []string{`{"USD":5,"Btc":-1,"":0}`, `{}`},
+		values: []CodeAmounts{{{"USD", 5}, {"Btc", -1}, {"", 0}}},
+		refused: []string{`{"USD":1.5}`, `{"USD":null}`, `{"USD":"1"}`, `{"USD":1,"USD":1}`, `[]`, `{"USD":{}}`,
+			`{"USD":1e1}`}},
+	"Address": samples[Address]{texts: []string{`"bc1q\u0022x"`, `{"Crypto":{"currency":"Btc","address":"a"}}`,
+		`{"Fiat":{"currency":"Usd","address":"a"}}`, `{"Crypto":{"address":"a","tag":[1],"currency":"Btc"}}`},
+		values: []Address{{Text: `bc1q"x`}, {"a", "Btc", Crypto}, {"a", "Usd", Fiat}, {"a", "Btc", Crypto}},
+		refused: []string{`""`, `{}`, `[]`, `1`, `{"Crypto":{}}`, `{"Crypto":{"address":"a"}}`,
+			`{"Crypto":{"currency":"Btc"}}`, `{"Crypto":{"currency":"","address":"a"}}`,
+			`{"Crypto":{"currency":"Btc","address":""}}`, `{"Metal":{"currency":"Au","address":"a"}}`,
+			`{"Fiat":{"currency":"Usd"}}`, `{"Crypto":"a"}`, `{"Crypto":{"currency":"Btc","address":"a"},"Fiat":{}}`,
+			`{"Crypto":{"currency":"Btc","address":"a","address":"b"}}`, `{"Crypto":{"currency":1,"address":"a"}}`,
+			`{"crypto":{"currency":"Btc","address":"a"}}`, `{"Crypto":{"Currency":"Btc","address":"a"}}`}},
 	"Status": samples[Status]{texts: []string{`{"status":"New","at":"2026-05-01T10:00:00"}`},
 		refused: []string{`[]`, `"New"`, `{"status":1}`}},
 	"Withdrawal": samples[Withdrawal]{texts: []string{sampleWithdrawal, goodRecord,
@@ -102,8 +123,13 @@ var everyType = map[string]sampled{
 	"Invoice": samples[Invoice]{texts: []string{sampleInvoice, `{"id":"i","currency":{"Fiat":"Usd"}}`},
 		refused: []string{`{}`, `{"id":"i","Currency":{"Fiat":"Usd"}}`,
 			`{"id":"i","currency":{"Fiat":"Usd"},"items":[null]}`}},
-	"InvoiceItem": samples[InvoiceItem]{texts: []string{`{"amount":"2500","name":"Tea"}`},
-		refused: []string{`{"amount":2500,"name":"Tea"}`, `{"Amount":"1","name":"Tea"}`}},
+	"InvoiceItem": samples[InvoiceItem]{texts: []string{`{"amount":"2500","name":"Tea"}`,
+		`{"amount":"-9223372036854775808","name":""}`, `{"name":"Tea","sku":{"a":1.5},"amount":"1"}`},
+		values: []InvoiceItem{{"Tea", 2500}, {"", math.MinInt64}, {"Tea", 1}},
+		refused: []string{`{}`, `{"name":"Tea"}`, `{"amount":1,"name":"Tea"}`, `{"Amount":"1","name":"Tea"}`,
+			`{"amount":"","name":"Tea"}`, `{"amount":"1.0"}`, `{"amount":"1e3"}`, `{"amount":"+1"}`, `{"amount":" 1"}`,
+			`{"amount":"01"}`, `{"amount":"-0"}`, `{"amount":"9223372036854775808"}`, `{"amount":"0x1"}`, `{"amount":"1_0"}`,
+			`{"amount":"١"}`, `{"amount":null}`, `{"amount":"1","name":null}`, `{"amount":"1","amount":"1"}`, `[]`, `"1"`}},
 	"CreateInvoice": samples[CreateInvoice]{texts: []string{`{"title":"t","currency":{"Fiat":"Usd"},` +
 		`"items":[{"amount":"1","name":"n"}]}`,
 		`{"order_id":"o","number":0,"title":"t","currency":{"Fiat":"Usd"},"items":[],"callback_url":"https://x.example"}`},
@@ -113,6 +139,7 @@ var everyType = map[string]sampled{
 	"Reseller": samples[Reseller]{texts: []string{sampleReseller},
 		refused: []string{`{}`, `{"ID":"` + someID + `"}`, `{"id":"` + someID + `","rebates":null}`}},
 	"Rebates": samples[Rebates]{texts: []string{`{"Usd":{"Fiat":{"USD":5}},"Btc":{"Crypto":{"Btc":1}}}`, `{}`},
+		values:  []Rebates{{{"Usd", Amount{Fiat, "USD", 5}}, {"Btc", Amount{Crypto, "Btc", 1}}}},
 		refused: []string{`[]`, `{"Usd":null}`}},
 	"Rebate": samples[Rebate]{texts: []string{`{"Usd":{"Fiat":{"USD":5}}}`},
 		refused: []string{`{}`, `{"Usd":{"Fiat":{"USD":5}},"Eur":{"Fiat":{"EUR":5}}}`}},
@@ -160,214 +187,116 @@ func (s samples[T]) test(t *testing.T) {
 			return value, err
 		}
 	}
-	for _, text := range s.texts {
+	for i, text := range s.texts {
 		for _, around := range []string{text, " \n" + text + "\t "} {
 			want, err := sdk(around)
-			if err != nil {
-				t.Fatalf("%s: %v", text, err)
+			if err != nil || i < len(s.values) && !same(want, s.values[i], true) {
+				t.Fatalf("%s is read as %+v, %v", text, want, err)
 			}
 			s.compare(t, []byte(around), want)
 		}
-		s.refuse(t, sdk, append(doubledKeys(t, text), text[:len(text)-1], text+"x", "")...)
+		s.refuse(t, sdk, text[:len(text)-1], text+"x", "")
 	}
 	s.refuse(t, sdk, s.refused...)
 	// null is not a withdrawal, but may be a record of a list.
 	if _, unreadable := any(*new(T)).(UnreadableWithdrawal); !unreadable {
 		s.refuse(t, sdk, "null")
 	}
-	var none T
-	if text, err := json.Marshal(none); err == nil {
-		var again T
-		if err := json.Unmarshal(text, &again); err == nil && !equalButText(again, none) {
-			t.Errorf("the zero value is written as %s, which is read as %+v", text, again)
-		}
+	var none, again T
+	if text, err := json.Marshal(none); err == nil && json.Unmarshal(text, &again) == nil && !same(again, none, false) {
+		t.Errorf("the zero value is written as %s, which is read as %+v", text, again)
 	}
 }
 
-// compare reads a text with encoding/json, alone and within other values, writes it, and reads the result.
+// compare reads a text with either package, alone and within other values, writes it, and reads the result.
 func (s samples[T]) compare(t *testing.T, text []byte, want T) {
 	t.Helper()
 	var alone T
-	var within struct {
+	type holder struct {
 		Value  T
 		Values []T
 		Map    map[string]*T
 	}
-	if err := json.Unmarshal(text, &alone); err != nil {
-		t.Errorf("%s: %v", text, err)
-		return
-	}
+	var within, fast holder
 	whole := fmt.Appendf(nil, `{"Value":%[1]s,"Values":[%[1]s],"Map":{"a":%[1]s}}`, text)
-	if err := json.Unmarshal(whole, &within); err != nil {
-		t.Errorf("%s: %v", whole, err)
-		return
+	if err := errors.Join(json.Unmarshal(text, &alone), json.Unmarshal(whole, &within),
+		gojson.Unmarshal(whole, &fast)); err != nil {
+		t.Fatalf("%s: %v", text, err)
 	}
 	copy(whole, bytes.Repeat([]byte("#"), len(whole))) // its memory is reused
-	for where, got := range map[string]T{"alone": alone, "in a struct": within.Value, "in a slice": within.Values[0],
-		"in a map": *within.Map["a"]} {
-		if !sameValue(got, want) {
-			t.Errorf("%s %s is read as %+v, want %+v", text, where, got, want)
+	for _, got := range []T{alone, within.Value, within.Values[0], *within.Map["a"], fast.Value, fast.Values[0]} {
+		if !same(got, want, true) {
+			t.Errorf("%s is read as %+v, want %+v", text, got, want)
 		}
 	}
-	written, err := json.Marshal(alone)
-	if err != nil {
-		t.Errorf("%s is not written again: %v", text, err)
+	kept, keeps := any(&alone).(interface {
+		RawJSON() json.RawMessage
+		keep(json.RawMessage)
+	})
+	s.write(t, alone, want)
+	if !keeps {
 		return
 	}
-	var again T
-	if err := json.Unmarshal(written, &again); err != nil || !equalButText(again, want) {
-		t.Errorf("%s is written as %s, which is read as %+v, %v", text, written, again, err)
+	if got := kept.RawJSON(); !bytes.Equal(got, bytes.TrimSpace(text)) {
+		t.Errorf("%s keeps the text %s", text, got)
 	}
-	if got, ok := any(again).(interface{ RawJSON() json.RawMessage }); ok {
-		if got := got.RawJSON(); !bytes.Equal(compact(t, got), compact(t, text)) {
-			t.Errorf("%s is written as %s", text, got)
-		}
+	kept.keep(nil) // as a program would make it
+	if _, unreadable := any(alone).(UnreadableWithdrawal); !unreadable {
+		s.write(t, alone, want)
+	} else if written, err := json.Marshal(alone); err == nil {
+		t.Errorf("a record without a text is written as %s", written)
 	}
-	if fields := withoutText(alone); !reflect.DeepEqual(fields, alone) { // one that was not decoded
-		written, err := json.Marshal(fields)
-		if _, unreadable := any(alone).(UnreadableWithdrawal); unreadable {
-			if err == nil {
-				t.Errorf("a record without a text is written as %s", written)
-			}
-			return
-		}
+}
+
+// keep replaces the text that a value came from.
+func (s *source) keep(text json.RawMessage) { s.raw = text }
+
+// write writes a value with either package, and reads the results.
+func (s samples[T]) write(t *testing.T, value, want T) {
+	t.Helper()
+	written, err := json.Marshal(value)
+	fast, errFast := gojson.Marshal(value)
+	for _, text := range [][]byte{written, fast} {
 		var again T
-		if err == nil {
-			err = json.Unmarshal(written, &again)
-		}
-		if err != nil || !equalButText(again, want) {
-			t.Errorf("%+v is written as %s, which is read as %+v, %v", fields, written, again, err)
+		if err := errors.Join(err, errFast, json.Unmarshal(text, &again)); err != nil || !same(again, want, false) {
+			t.Errorf("%+v is written as %s, which is read as %+v, %v", value, text, again, err)
 		}
 	}
 }
 
-// refuse expects both decoders to return an error and to leave the value unchanged.
+// refuse expects each decoder to return an error and to leave the value unchanged.
 func (s samples[T]) refuse(t *testing.T, sdk func(string) (T, error), texts ...string) {
 	t.Helper()
 	for _, text := range texts {
 		if _, err := sdk(text); err == nil {
 			t.Errorf("%s: this package reads it", text)
 		}
-		var got, none T
-		if err := json.Unmarshal([]byte(text), &got); err == nil || !reflect.DeepEqual(got, none) {
-			t.Errorf("%s: encoding/json reads it as %+v, %v", text, got, err)
+		var got, other, none T
+		err, fast := json.Unmarshal([]byte(text), &got), gojson.Unmarshal([]byte(text), &other)
+		if err == nil || fast == nil || !reflect.DeepEqual(got, none) {
+			t.Errorf("%s: it is read as %+v, %v, %v", text, got, err, fast)
 		}
 	}
 }
 
-func compact(t *testing.T, text []byte) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	if err := json.Compact(&b, text); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
+// same compares two values: with the texts that they keep or without, and without the size of a page, which is
+// that of the whole answer. A missing list is an empty one.
+func same(a, b any, texts bool) bool {
+	return cmp.Equal(a, b, cmpopts.EquateEmpty(), cmp.Exporter(func(reflect.Type) bool { return true }),
+		cmp.Comparer(func(a, b error) bool { return fmt.Sprint(a) == fmt.Sprint(b) }),
+		cmp.FilterPath(func(p cmp.Path) bool {
+			last := p.Last().String()
+			return last == ".size" || last == ".raw" && !texts
+		}, cmp.Ignore()))
 }
 
-// sameValue compares two values completely, with the texts that they keep, except for the size of a page,
-// which is that of the whole answer.
-func sameValue(a, b any) bool {
-	return fmt.Sprintf("%#v", plain(a, true)) == fmt.Sprintf("%#v", plain(b, true))
-}
-
-func equalButText(a, b any) bool {
-	return fmt.Sprintf("%#v", plain(a, false)) == fmt.Sprintf("%#v", plain(b, false))
-}
-
-// plain returns a value as maps, slices and texts.
-func plain(value any, text bool) any {
-	var of func(v reflect.Value) any
-	of = func(v reflect.Value) any {
-		switch v.Kind() {
-		case reflect.Struct:
-			fields := map[string]any{}
-			for i := range v.NumField() {
-				name := v.Type().Field(i).Name
-				if name == "size" || name == "raw" && !text {
-					continue
-				}
-				fields[name] = of(v.Field(i))
-			}
-			return fields
-		case reflect.Slice:
-			if v.Type().Elem().Kind() == reflect.Uint8 {
-				return string(v.Bytes())
-			}
-			all := []any{}
-			for i := range v.Len() {
-				all = append(all, of(v.Index(i)))
-			}
-			return all
-		case reflect.Pointer:
-			if v.IsNil() {
-				return nil
-			}
-			return of(v.Elem())
-		case reflect.Interface:
-			return fmt.Sprint(v) // an error
+// TestInvalidUnionsAreNotWritten checks that a currency or amount without a kind or code has no JSON.
+func TestInvalidUnionsAreNotWritten(t *testing.T) {
+	for _, value := range []any{Currency{}, Currency{Crypto, ""}, Currency{"", "Btc"}, Currency{"Metal", "Au"}, Amount{},
+		Amount{Crypto, "", 1}, Amount{"", "Btc", 1}, Rebates{{"Usd", Amount{}}}, Address{}} {
+		if b, err := json.Marshal(value); err == nil {
+			t.Errorf("%+v is written as %s", value, b)
 		}
-		return fmt.Sprintf("%#v", v)
-	}
-	return of(reflect.ValueOf(value))
-}
-
-// withoutText returns a value as a program would make it.
-func withoutText[T any](value T) T {
-	switch v := any(&value).(type) {
-	case *Withdrawal:
-		v.raw = nil
-	case *Invoice:
-		v.raw = nil
-	case *Invite:
-		v.raw = nil
-	case *Reseller:
-		v.raw = nil
-	case *RebateList:
-		v.raw = nil
-	case *RebateMap:
-		v.raw = nil
-	case *ResellerStats:
-		v.raw = nil
-	case *UnreadableWithdrawal:
-		v.raw = nil
-	}
-	return value
-}
-
-// doubledKeys returns copies of the text, each with one key given twice.
-func doubledKeys(t *testing.T, text string) (all []string) {
-	t.Helper()
-	dec := json.NewDecoder(strings.NewReader(text))
-	for depth, inObject, atKey := 0, []bool{false}, false; ; {
-		token, err := dec.Token()
-		if err == io.EOF {
-			return all
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		switch {
-		case token == json.Delim('{') || token == json.Delim('['):
-			inObject = append(inObject, token == json.Delim('{'))
-			depth, atKey = depth+1, token == json.Delim('{')
-			continue
-		case token == json.Delim('}') || token == json.Delim(']'):
-			inObject, depth = inObject[:depth], depth-1
-			atKey = inObject[depth]
-			continue
-		case atKey:
-			end := int(dec.InputOffset())
-			key, _ := json.Marshal(token)
-			var value json.RawMessage
-			rest := strings.TrimLeft(text[end:], " :")
-			if err := json.NewDecoder(strings.NewReader(rest)).Decode(&value); err != nil {
-				t.Fatal(err)
-			}
-			all = append(all, text[:end-len(key)]+string(key)+":"+string(value)+","+text[end-len(key):])
-			atKey = false
-			continue
-		}
-		atKey = inObject[depth]
 	}
 }
 
@@ -405,19 +334,15 @@ func TestPageIsWrittenInOrder(t *testing.T) {
 }
 
 // exportedTypes returns the names of the exported types in the source.
-func exportedTypes(t *testing.T) []string {
+func exportedTypes(t *testing.T) (names []string) {
 	t.Helper()
-	var names []string
 	for _, file := range sourceFiles(t) {
-		for _, decl := range file.Decls {
-			if decl, ok := decl.(*ast.GenDecl); ok {
-				for _, spec := range decl.Specs {
-					if spec, ok := spec.(*ast.TypeSpec); ok && spec.Name.IsExported() {
-						names = append(names, spec.Name.Name)
-					}
-				}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if spec, ok := n.(*ast.TypeSpec); ok && spec.Name.IsExported() {
+				names = append(names, spec.Name.Name)
 			}
-		}
+			return true
+		})
 	}
 	for name := range maps.Keys(everyType) {
 		if !slices.Contains(names, name) {
@@ -427,117 +352,47 @@ func exportedTypes(t *testing.T) []string {
 	return names
 }
 
-func sourceFiles(t *testing.T) []*ast.File {
+func sourceFiles(t *testing.T) (files []*ast.File) {
 	t.Helper()
-	names, err := fs.Glob(os.DirFS("."), "*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var files []*ast.File
-	for _, name := range names {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
+	for _, name := range must[[]string](t)(filepath.Glob("*.go")) {
+		if !strings.HasSuffix(name, "_test.go") {
+			files = append(files, must[*ast.File](t)(parser.ParseFile(token.NewFileSet(), name, nil, 0)))
 		}
-		file, err := parser.ParseFile(fileSet, name, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
-		files = append(files, file)
 	}
 	return files
 }
 
-var fileSet = token.NewFileSet()
-
-// TestNoExperimentalTypes checks that no exported name has a type of the experimental package, whose next
-// version may differ.
+// TestNoExperimentalTypes checks that no exported function, method or field has a type of the experimental
+// package, whose next version may differ.
 func TestNoExperimentalTypes(t *testing.T) {
-	list := exec.Command("go", "list", "-trimpath", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}", ".")
-	list.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=") // as make build compiles it
-	out, err := list.Output()
-	if err != nil {
-		t.Fatalf("%v: %v", list, err)
-	}
-	exports := map[string]string{}
-	for line := range strings.Lines(string(out)) {
-		name, file, _ := strings.Cut(strings.TrimSpace(line), " ")
-		exports[name] = file
-	}
-	compiled := importer.ForCompiler(fileSet, "gc",
-		func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
-	pkg, err := (&types.Config{Importer: compiled}).Check("example.com/till/pkg/api", fileSet, sourceFiles(t), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if found := experimentalNames(pkg); len(found) > 0 {
-		t.Errorf("types of the experimental package are exported by %q", found)
-	}
-	file, err := parser.ParseFile(fileSet, "x.go",
-		`package x; import "github.com/go-json-experiment/json/jsontext"; type A struct{ b }; type b struct{}; func (b) `+
-			`M(map[string][]*jsontext.Value) {}`, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if pkg, err = (&types.Config{Importer: compiled}).Check("x", fileSet, []*ast.File{file}, nil); err != nil ||
-		len(experimentalNames(pkg)) != 1 {
-		t.Errorf("an example is not found: %v", err)
-	}
-}
-
-// experimentalNames returns the exported names of a package that lead to a type of the experimental package.
-func experimentalNames(pkg *types.Package) (found []string) {
-	var leads func(typ types.Type, seen map[types.Type]bool) bool
-	leads = func(typ types.Type, seen map[types.Type]bool) bool {
-		if seen[typ] {
-			return false
+	for _, file := range sourceFiles(t) {
+		experimental := map[string]bool{}
+		for _, spec := range file.Imports {
+			if path := strings.Trim(spec.Path.Value, `"`); strings.Contains(path, "go-json-experiment") {
+				experimental[filepath.Base(path)] = spec.Name == nil
+				if spec.Name != nil {
+					experimental[spec.Name.Name] = true
+				}
+			}
 		}
-		seen[typ] = true
-		to := func(typ types.Type) bool { return leads(typ, seen) }
-		switch typ := typ.(type) {
-		case *types.Alias:
-			return to(types.Unalias(typ))
-		case *types.Named:
-			if of := typ.Obj().Pkg(); of != pkg {
-				return of != nil && strings.Contains(of.Path(), "go-json-experiment")
-			}
-			methods := types.NewMethodSet(types.NewPointer(typ))
-			for i := range methods.Len() {
-				if method := methods.At(i).Obj(); method.Exported() && to(method.Type()) {
-					return true
+		check := func(name *ast.Ident, typ ast.Node) {
+			ast.Inspect(typ, func(n ast.Node) bool {
+				if id, ok := n.(*ast.Ident); ok && name.IsExported() && experimental[id.Name] {
+					t.Errorf("%s has a type of the experimental package", name)
 				}
-			}
-			return to(typ.Underlying())
-		case *types.Struct:
-			for i := range typ.NumFields() {
-				if field := typ.Field(i); field.Exported() && to(field.Type()) {
-					return true
-				}
-			}
-		case *types.Signature:
-			return to(typ.Params()) || to(typ.Results())
-		case *types.Tuple:
-			for i := range typ.Len() {
-				if to(typ.At(i).Type()) {
-					return true
-				}
-			}
-		case *types.Interface:
-			for i := range typ.NumMethods() {
-				if to(typ.Method(i).Type()) {
-					return true
-				}
-			}
-		case *types.Map:
-			return to(typ.Key()) || to(typ.Elem())
-		case interface{ Elem() types.Type }: // pointers, slices, arrays, channels
-			return to(typ.Elem())
+				return true
+			})
 		}
-		return false
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				check(n.Name, n.Type)
+			case *ast.Field:
+				for _, name := range n.Names {
+					check(name, n.Type)
+				}
+			}
+			return true
+		})
 	}
-	for _, name := range pkg.Scope().Names() {
-		if object := pkg.Scope().Lookup(name); object.Exported() && leads(object.Type(), map[types.Type]bool{}) {
-			found = append(found, name)
-		}
-	}
-	return found
 }
