@@ -5,150 +5,82 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"io"
-	"log"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"net/http/httptrace"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 )
 
 var errChecked = errors.New("the record is too old")
 
-// counted counts the bytes that reach the server on all of its connections, and the creates among the
-// requests.
-type counted struct {
-	net.Listener
-	mu      sync.Mutex
-	bytes   int
-	creates int
-}
-
-func (l *counted) Accept() (net.Conn, error) {
-	conn, err := l.Listener.Accept()
-	return countedConn{conn, l}, err
-}
-
-type countedConn struct {
-	net.Conn
-	l *counted
-}
-
-func (c countedConn) Read(b []byte) (int, error) {
-	n, err := c.Conn.Read(b)
-	c.l.mu.Lock()
-	defer c.l.mu.Unlock()
-	c.l.bytes += n
-	return n, err
-}
-
-func (l *counted) count() (bytes, creates int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.bytes, l.creates
-}
-
-// startCounted serves withdrawals, with or without TLS. stop returns after everything that was sent has
-// arrived.
-func startCounted(t *testing.T, secure bool) (client *Client, l *counted, stop func()) {
-	l = &counted{}
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == "POST" {
-			l.mu.Lock()
-			l.creates++
-			l.mu.Unlock()
-			io.WriteString(w, `"w-1"`)
-			return
-		}
-		io.WriteString(w, sampleWithdrawal)
-	}))
-	l.Listener = server.Listener
-	server.Listener = l
-	server.Config.ErrorLog = log.New(io.Discard, "", 0)
-	var roots *x509.CertPool
-	if secure {
-		server.StartTLS()
-		roots = server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
+// accepting answers creates, and reads of a withdrawal.
+func accepting(c *wireConn, r *http.Request) bool {
+	if r.Method == "POST" {
+		c.say(reply(200, `"w-1"`))
 	} else {
-		server.Start()
+		c.say(reply(200, sampleWithdrawal))
 	}
-	client = must[*Client](t)(New(server.URL, WithAPIKey("key"), WithRootCAs(roots)))
-	stop = func() {
-		// The creates share these connections.
-		client.keyed().reads.GetClient().Transport.(whole).next.(*http.Transport).CloseIdleConnections()
-		server.Close()
-	}
-	t.Cleanup(stop)
-	return client, l, stop
+	return true
 }
 
 // TestBeforeSending checks that the check runs when there is a connection, and before any byte of the request
 // is written to it. If the check refuses, no byte of the request reaches the server.
 func TestBeforeSending(t *testing.T) {
-	for _, secure := range []bool{false, true} {
-		for _, reused := range []bool{false, true} {
-			for _, refuse := range []bool{false, true} {
-				name := strings.Join([]string{map[bool]string{true: "TLS", false: "plain"}[secure],
-					map[bool]string{true: "reused", false: "new"}[reused],
-					map[bool]string{true: "no", false: "yes"}[refuse]}, "/")
-				t.Run(name, func(t *testing.T) {
-					client, l, stop := startCounted(t, secure)
-					if reused {
-						warm(t, client)
-					}
-					before, _ := l.count()
-					var steps []string
-					ctx := httptrace.WithClientTrace(context.Background(), &httptrace.ClientTrace{
-						TLSHandshakeDone: func(tls.ConnectionState, error) { steps = append(steps, "TLS") },
-						GotConn: func(i httptrace.GotConnInfo) {
-							steps = append(steps, map[bool]string{true: "reused", false: "new"}[i.Reused])
-						},
-					})
-					ctx = BeforeSending(ctx, func() error {
-						steps = append(steps, "asked")
-						if refuse {
-							return errChecked
-						}
-						return nil
-					})
-					id, err := client.Withdrawals.Create(ctx, sampleCreate())
-					stop()
-					var want []string
-					if secure && !reused {
-						want = append(want, "TLS")
-					}
-					want = append(want, map[bool]string{true: "reused", false: "new"}[reused], "asked")
-					after, creates := l.count()
-					if refuse {
-						if e := failure(t, err); e.Outcome != NotSent || !errors.Is(err, errChecked) ||
-							!strings.Contains(e.Error(), errChecked.Error()) || id != "" {
-							t.Errorf("got %q, %v", id, err)
-						}
-						if creates != 0 || (!secure || reused) && after != before {
-							t.Errorf("%d bytes and %d creates reached the server", after-before, creates)
-						}
-					} else {
-						if err != nil || id != "w-1" || creates != 1 {
-							t.Errorf("got %q, %v after %d creates", id, err, creates)
-						}
-					}
-					if !slices.Equal(steps, want) {
-						t.Errorf("it went %v, want %v", steps, want)
-					}
-				})
+	connections := map[bool]string{true: "reused", false: "new"}
+	for n := range 8 {
+		secure, reused, refuse := n&1 > 0, n&2 > 0, n&4 > 0
+		t.Run(fmt.Sprintf("TLS=%t/reused=%t/refused=%t", secure, reused, refuse), func(t *testing.T) {
+			w, roots := newWire(t, accepting), (*x509.CertPool)(nil)
+			if secure {
+				w, roots = tlsWire(t, accepting, 0)
 			}
-		}
+			client := ownClient(t, w.url, WithRootCAs(roots))
+			if reused {
+				warm(t, client)
+			}
+			var steps, want []string
+			if secure && !reused {
+				want = append(want, "TLS")
+			}
+			want = append(want, connections[reused], "asked")
+			ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{
+				TLSHandshakeDone: func(tls.ConnectionState, error) { steps = append(steps, "TLS") },
+				GotConn:          func(i httptrace.GotConnInfo) { steps = append(steps, connections[i.Reused]) },
+			})
+			ctx = BeforeSending(ctx, func() error {
+				if steps = append(steps, "asked"); refuse {
+					return errChecked
+				}
+				return nil
+			})
+			id, err := client.Withdrawals.Create(ctx, sampleCreate())
+			client.closeIdle()
+			w.stop()
+			switch began := w.began.Load(); {
+			case refuse:
+				if e := failure(t, err); e.Outcome != NotSent || !errors.Is(err, errChecked) ||
+					!strings.Contains(e.Error(), errChecked.Error()) || id != "" || began != 0 {
+					t.Errorf("got %q, %v after %d creates", id, err, began)
+				}
+			case err != nil || id != "w-1" || began != 1:
+				t.Errorf("got %q, %v after %d creates", id, err, began)
+			}
+			if !slices.Equal(steps, want) {
+				t.Errorf("it went %v, want %v", steps, want)
+			}
+		})
 	}
 }
 
 // TestEachCreateCallsItsOwnCheck checks that each create calls its own check once, and that a read calls
 // none, even on the same connection.
 func TestEachCreateCallsItsOwnCheck(t *testing.T) {
-	client, l, stop := startCounted(t, false)
+	w := newWire(t, accepting)
+	client := ownClient(t, w.url)
 	var asked []string
 	under := func(name string) context.Context {
 		return BeforeSending(context.Background(), func() error { asked = append(asked, name); return nil })
@@ -165,8 +97,7 @@ func TestEachCreateCallsItsOwnCheck(t *testing.T) {
 	if _, err := client.Invites.Create(under("invite"), "7c9e6679-7425-40de-944b-e07fc1f90ae7"); err == nil {
 		t.Error("that is no invite")
 	}
-	stop()
-	if _, creates := l.count(); creates != 5 || !slices.Equal(asked, []string{"first", "second", "third", "invite"}) {
+	if creates := w.whole.Load(); creates != 5 || !slices.Equal(asked, []string{"first", "second", "third", "invite"}) {
 		t.Errorf("asked were %v, for %d creates", asked, creates)
 	}
 }
@@ -174,7 +105,8 @@ func TestEachCreateCallsItsOwnCheck(t *testing.T) {
 // TestBeforeSendingWithoutBody checks that a connection is not reused after its check has refused, and that
 // net/http does not try another one for a request without a body.
 func TestBeforeSendingWithoutBody(t *testing.T) {
-	client, l, stop := startCounted(t, false)
+	w := newWire(t, accepting)
+	client := ownClient(t, w.url)
 	warm(t, client)
 	ctx := BeforeSending(context.Background(), func() error { return errChecked })
 	_, err := client.Do(ctx, "POST", "/api/other", nil)
@@ -184,8 +116,7 @@ func TestBeforeSendingWithoutBody(t *testing.T) {
 	if _, err := client.Withdrawals.Create(context.Background(), sampleCreate()); err != nil {
 		t.Error(err)
 	}
-	stop()
-	if _, creates := l.count(); creates != 1 {
+	if creates := w.began.Load(); creates != 1 {
 		t.Errorf("%d creates reached the server", creates)
 	}
 }

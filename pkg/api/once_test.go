@@ -315,15 +315,13 @@ func TestCreateNotSent(t *testing.T) {
 		return err
 	}
 	ctx := context.Background()
-	ok := func(c *wireConn, r *http.Request) bool { c.say(reply(200, `"w-1"`)); return true }
-
 	t.Run("connection refused", func(t *testing.T) {
-		w := newWire(t, ok)
+		w := newWire(t, accepting)
 		w.stop()
 		notSent(t, newClient(t, w.url), ctx, w)
 	})
 	t.Run("connection refused, where there was one", func(t *testing.T) {
-		w := newWire(t, ok)
+		w := newWire(t, accepting)
 		rt := network(options{})
 		client := newClientOn(t, rt, w.url)
 		warm(t, client)
@@ -336,11 +334,11 @@ func TestCreateNotSent(t *testing.T) {
 		notSent(t, newClient(t, "https://pay..example"), ctx, nil)
 	})
 	t.Run("a certificate nobody trusts", func(t *testing.T) {
-		w := tlsWire(t, ok, 0)
+		w, _ := tlsWire(t, accepting, 0)
 		notSent(t, newClient(t, w.url), ctx, w)
 	})
 	t.Run("TLS 1.1", func(t *testing.T) {
-		w := tlsWire(t, ok, tls.VersionTLS11)
+		w, _ := tlsWire(t, accepting, tls.VersionTLS11)
 		err := notSent(t, newClient(t, w.url), ctx, w)
 		if !strings.Contains(err.Error(), "protocol version") {
 			t.Errorf("it failed for another reason: %v", err)
@@ -348,11 +346,11 @@ func TestCreateNotSent(t *testing.T) {
 	})
 	t.Run("no TLS at all", func(t *testing.T) {
 		// Its first bytes begin a ClientHello, which this server takes as a request that it cannot read.
-		w := newWire(t, ok)
+		w := newWire(t, accepting)
 		notSent(t, newClient(t, "https"+strings.TrimPrefix(w.url, "http")), ctx, w)
 	})
 	t.Run("given up before", func(t *testing.T) {
-		w := newWire(t, ok)
+		w := newWire(t, accepting)
 		ctx, cancel := context.WithCancel(ctx)
 		cancel()
 		if err := notSent(t, newClient(t, w.url), ctx, w); !errors.Is(err, context.Canceled) {
@@ -383,43 +381,33 @@ func TestCreateNotSent(t *testing.T) {
 	})
 }
 
-// tlsWire returns a wire behind TLS, with a certificate that is not trusted.
-func tlsWire(t *testing.T, script func(c *wireConn, r *http.Request) bool, maxVersion uint16) *wire {
+// tlsWire returns a wire behind TLS, and what trusts its certificate.
+func tlsWire(
+	t *testing.T, script func(c *wireConn, r *http.Request) bool, maxVersion uint16,
+) (*wire, *x509.CertPool) {
 	t.Helper()
 	borrowed := httptest.NewUnstartedServer(nil)
 	borrowed.StartTLS()
-	certificates := borrowed.TLS.Certificates
-	borrowed.Close()
-	config := &tls.Config{Certificates: certificates, MaxVersion: maxVersion,
+	defer borrowed.Close()
+	config := &tls.Config{Certificates: borrowed.TLS.Certificates, MaxVersion: maxVersion,
 		MinVersion: min(maxVersion, tls.VersionTLS10)}
-	w := &wire{listener: tlsListener(t, config), script: script}
+	w := &wire{listener: tls.NewListener(must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0")), config), script: script}
 	w.url = "https://" + w.listener.Addr().String()
 	w.start()
 	t.Cleanup(w.stop)
-	return w
+	return w, borrowed.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
 }
 
 // TestCreateOverTLS checks that the bytes of the TLS handshake, which come before the request, do not count
 // as bytes of the request.
 func TestCreateOverTLS(t *testing.T) {
-	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		io.WriteString(w, `"w-1"`)
-	}))
-	defer server.Close()
-	roots := server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
-	client := must[*Client](t)(New(server.URL, WithAPIKey("key"), WithRootCAs(roots)))
+	w, roots := tlsWire(t, accepting, 0)
+	client := ownClient(t, w.url, WithRootCAs(roots))
+	defer client.closeIdle()
 	for range 2 {
-		if id, err := client.Withdrawals.Create(context.Background(), sampleCreate()); err != nil || id != "w-1" {
+		if id, err := client.Withdrawals.Create(t.Context(), sampleCreate()); err != nil || id != "w-1" {
 			t.Fatalf("got %q, %v", id, err)
 		}
-	}
-	server.Config.SetKeepAlivesEnabled(false)
-	server.CloseClientConnections()
-	server.Listener.Close()
-	var e *Error
-	_, err := client.Withdrawals.Create(context.Background(), sampleCreate())
-	if !errors.As(err, &e) || e.Outcome != NotSent && e.Outcome != Unknown {
-		t.Errorf("got %v", err)
 	}
 }
 
@@ -557,7 +545,7 @@ func (c brokenConn) Write([]byte) (int, error) { return c.n, c.err }
 // before is replaced once.
 func TestCreateOnConnectionThatIsGone(t *testing.T) {
 	for _, reused := range []bool{false, true} {
-		w := newWire(t, func(c *wireConn, r *http.Request) bool { c.say(reply(200, `"w-1"`)); return true })
+		w := newWire(t, accepting)
 		var gone atomic.Bool
 		rt := network(options{})
 		rt.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -659,49 +647,24 @@ func TestConnectionThatIsNotWatched(t *testing.T) {
 // TestCreateOnConnectionBeingClosed closes an idle connection at the server after one byte of the create is
 // read.
 func TestCreateOnConnectionBeingClosed(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &wire{url: "http://" + listener.Addr().String(), listener: listener, gone: make(chan struct{})}
-	w.served.Go(func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			w.conns.Add(1)
-			w.served.Go(func() {
-				c := &wireConn{Conn: conn}
-				defer c.Close()
-				if w.conns.Load() > 1 {
-					return
-				}
-				head := make([]byte, 64<<10)
-				conn.Read(head)
-				c.say(reply(200, sampleWithdrawal))
-				conn.Read(head[:1])
-				w.began.Add(1)
-				c.reset()
-			})
-		}
+	w := newWire(t, func(c *wireConn, r *http.Request) bool {
+		c.say(reply(200, sampleWithdrawal))
+		c.in.Peek(1)
+		c.reset()
+		return false
 	})
-	t.Cleanup(w.stop)
 	client := newClient(t, w.url)
-	warm(t, client)
-	_, err = client.Withdrawals.Create(context.Background(), sampleCreate())
-	if e := failure(t, err); e.Outcome != Unknown {
-		t.Errorf("got %v, want unknown", e)
-	}
-	if w.began.Load() != 1 || w.conns.Load() != 1 {
-		t.Errorf("%d requests on %d connections, want 1 on 1", w.began.Load(), w.conns.Load())
+	must[Withdrawal](t)(client.Withdrawals.Get(t.Context(), "w-1"))
+	_, err := client.Withdrawals.Create(t.Context(), sampleCreate())
+	if e := failure(t, err); e.Outcome != Unknown || w.conns.Load() != 1 {
+		t.Errorf("got %v on %d connections, want unknown on 1", e, w.conns.Load())
 	}
 }
 
 // TestNotSentIsTrue cancels creates at random moments. It checks that none that is NotSent has reached the
 // server.
 func TestNotSentIsTrue(t *testing.T) {
-	w := newWire(t, func(c *wireConn, r *http.Request) bool { c.say(reply(200, `"w-1"`)); return true })
+	w := newWire(t, accepting)
 	client := newClient(t, w.url)
 	random := rand.New(rand.NewPCG(1, 2))
 	sent, notSent := 0, 0
@@ -1030,14 +993,7 @@ func TestReadRetriesNetworkTimeouts(t *testing.T) {
 // TestIdleConnections checks that a connection that was idle for longer than a second is not reused.
 func TestIdleConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client, w, end := inMemory(t, func(c *wireConn, r *http.Request) bool {
-			if r.Method == "GET" {
-				c.say(reply(200, sampleWithdrawal))
-			} else {
-				c.say(reply(200, `"w-1"`))
-			}
-			return true
-		})
+		client, w, end := inMemory(t, accepting)
 		defer end()
 		for _, tt := range []struct {
 			idle  time.Duration

@@ -220,7 +220,7 @@ func everyText(value any) string {
 // TestPrintedClientShowsNoKey checks that printing a client, before or after a call, or an option never
 // prints the key.
 func TestPrintedClientShowsNoKey(t *testing.T) {
-	w := newWire(t, func(c *wireConn, r *http.Request) bool { c.say(reply(200, sampleWithdrawal)); return true })
+	w := newWire(t, accepting)
 	option := WithAPIKey(aKey)
 	client := must[*Client](t)(New(w.url, option, WithTrace(io.Discard)))
 	// No connection is in use yet.
@@ -399,7 +399,7 @@ func TestKeptConnectionThatClosesDuringTheCheck(t *testing.T) {
 		c.say(reply(200, `"w-1"`))
 		return false
 	}
-	client := must[*Client](t)(New(w.url, WithAPIKey("key")))
+	client := ownClient(t, w.url)
 	defer client.closeIdle()
 	must[Withdrawal](t)(client.Withdrawals.Get(t.Context(), "last"))
 	var used net.Conn
@@ -462,8 +462,8 @@ func TestKeptConnectionIsReplacedOnce(t *testing.T) {
 // refused or that was canceled.
 func TestRefusedCreateIsNotDialedAgain(t *testing.T) {
 	for _, name := range []string{"refused", "given up"} {
-		w := newWire(t, func(c *wireConn, r *http.Request) bool { c.say(reply(200, `"w-1"`)); return true })
-		client := must[*Client](t)(New(w.url, WithAPIKey("key")))
+		w := newWire(t, accepting)
+		client := ownClient(t, w.url)
 		warm(t, client)
 		ctx, cancel := context.WithCancel(t.Context())
 		asked := 0

@@ -219,17 +219,12 @@ func (r *reader) integer() (int64, error) {
 		return 0, r.unexpected("an integer")
 	}
 	text, err := r.ReadValue()
-	switch {
-	case err != nil:
+	if err != nil {
 		return 0, err
-	case bytes.ContainsAny(text, ".eE"):
-		return 0, fmt.Errorf("%.40s is not written as an integer", text)
-	case string(text) == "-0":
-		return 0, nil
 	}
 	n, err := strconv.ParseInt(string(text), 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("%.40s does not fit into 64 bits", text)
+		return 0, fmt.Errorf("%.40s is not an integer of 64 bits in plain digits", text)
 	}
 	return n, nil
 }

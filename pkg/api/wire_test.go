@@ -3,7 +3,6 @@ package api
 import (
 	"bufio"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -160,6 +159,14 @@ func newClientOn(t testing.TB, rt *http.Transport, url string, opts ...Option) *
 	return client
 }
 
+// ownClient returns a client on the package's own transport.
+func ownClient(t testing.TB, url string, opts ...Option) *Client {
+	t.Helper()
+	client := must[*Client](t)(New(url, append([]Option{WithAPIKey("key")}, opts...)...))
+	t.Cleanup(client.closeIdle)
+	return client
+}
+
 func sampleCreate() CreateWithdrawal {
 	return CreateWithdrawal{
 		Currency: Currency{Crypto, "Btc"}, Amount: Amount{Crypto, "Btc", 1500000}, Address: "bc1qexample",
@@ -228,13 +235,4 @@ func inMemory(t testing.TB, script func(c *wireConn, r *http.Request) bool, opts
 	rt.DialContext = m.dial
 	client = must[*Client](t)(New(w.url, append([]Option{WithAPIKey("key"), WithTransport(gate{rt})}, opts...)...))
 	return client, w, func() { rt.CloseIdleConnections(); w.stop() }
-}
-
-func tlsListener(t testing.TB, config *tls.Config) net.Listener {
-	t.Helper()
-	listener, err := tls.Listen("tcp", "127.0.0.1:0", config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return listener
 }
