@@ -93,10 +93,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.pages.Serve(w, r, err)
 		return
 	}
+	req := &request{http: r, choices: s.settings()}
 	if strings.HasPrefix(r.URL.Path, apiPrefix) {
-		w, r = s.record(w, r)
+		w = s.record(w, req)
 	}
-	answer, err := s.answer(w, r)
+	answer, err := s.answer(w, req)
 	s.reply(w, r, answer, err)
 }
 
@@ -115,7 +116,8 @@ func (s *Server) reply(w http.ResponseWriter, r *http.Request, answer any, err e
 
 // answer checks in a fixed order: first the checks that need no key, and then the key, before it reads
 // anything else of the request.
-func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, error) {
+func (s *Server) answer(w http.ResponseWriter, req *request) (any, error) {
+	r := req.http
 	if err := s.checkHost(r); err != nil {
 		return nil, err
 	}
@@ -145,34 +147,29 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err := s.store.Refresh(); err != nil {
 		return nil, err
 	}
-	account, err := s.authorize(r, route.access)
-	if err != nil {
+	var err error
+	if req.account, err = s.authorize(r, route.access); err != nil {
 		return nil, err
 	}
-	if !route.access.controls() {
-		if err := s.checkRate(w); err != nil {
-			return nil, err
-		}
-	}
-	choices := s.settings()
-	req := &request{http: r, writer: unwrapped(w), account: account, choices: choices, maxBody: choices.maxBody,
-		rules: &choices.Rules}
 	if route.access.controls() {
-		req.maxBody, req.rules = maxDump, nil
+		return req.carryOut(route.read)
 	}
+	if err := s.checkRate(w); err != nil {
+		return nil, err
+	}
+	req.rules = &req.choices.Rules
 	list := *s.store.Faults.Load()
-	entry, isLogged := w.(*logged)
-	if len(list) == 0 || !isLogged {
+	if len(list) == 0 {
 		return req.carryOut(route.read)
 	}
 	return fault.Apply(s.store, list,
-		&fault.Call{Operation: route.operation(), Writer: w, Request: r, MaxBody: req.maxBody,
-			Handle: func(r *http.Request, stale time.Duration) (any, error) {
-				req.http, req.stale = r, stale
+		&fault.Call{Operation: route.operation(), Writer: w, Request: r, Body: req.received,
+			Handle: func(stale time.Duration) (any, error) {
+				req.stale = stale
 				return req.carryOut(route.read)
 			},
 			Reply:  func(w http.ResponseWriter, answer any, err error) { s.reply(w, r, answer, err) },
-			Struck: entry.entry.Struck})
+			Struck: req.entry.Struck})
 }
 
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {

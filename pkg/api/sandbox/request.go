@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -15,20 +14,24 @@ import (
 	"time"
 
 	"example.com/till/pkg/api/sandbox/internal/refusal"
+	"example.com/till/pkg/api/sandbox/internal/requestlog"
 	"example.com/till/pkg/api/sandbox/internal/store"
 	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
-// A request is an HTTP request that passed the first checks: the right host, no foreign web page as its
-// origin, a known path and method, a valid key.
+// A request is an HTTP request of the interface or to a control.
 type request struct {
 	http    *http.Request
-	writer  http.ResponseWriter
-	account string    // the account of the key
-	choices *settings // as they were when it was accepted, so that it never sees two sets of them
-	maxBody int64
-	stale   time.Duration // a list hides what is younger
-	rules   *wire.Rules   // how strictly it is read; nil for a control, which is always read strictly
+	choices *settings // as they were when it began, so that it never sees two sets of them
+
+	// Of a request of the interface only:
+	received []byte            // its body
+	broken   error             // why received is not all of it
+	entry    *requestlog.Entry // in the log
+	stale    time.Duration     // a list hides what is younger
+	rules    *wire.Rules       // how strictly it is read; nil for a control, which is always read strictly
+
+	account string // the account of the key
 	query   *wire.Query
 	object  *wire.Object // the body, if it was read as an object
 }
@@ -48,18 +51,27 @@ func (r *request) carryOut(read func(*request) action) (any, error) {
 	return do()
 }
 
-func (r *request) body() (json.RawMessage, error) {
-	if r.http.Body == nil {
-		return wire.DecodeBody(nil)
+// readBody reads a body up to one byte more than most.
+func readBody(body io.Reader, most int64) ([]byte, error) {
+	if body == nil { // a client's request that is passed on without a connection may have none
+		return nil, nil
 	}
+	return io.ReadAll(io.LimitReader(body, most+1))
+}
+
+func (r *request) body() (json.RawMessage, error) {
 	if err := r.checkContentType(); err != nil {
 		return nil, err
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(r.writer, r.http.Body, r.maxBody))
-	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-		return nil, refusal.New(refusal.BodyTooLarge, "The body is larger than %d bytes; send less.", r.maxBody)
+	body, err, most := r.received, r.broken, r.choices.maxBody
+	if r.rules == nil {
+		most = maxDump
+		body, err = readBody(r.http.Body, most)
 	}
-	if err != nil {
+	switch {
+	case int64(len(body)) > most:
+		return nil, refusal.New(refusal.BodyTooLarge, "The body is larger than %d bytes; send less.", most)
+	case err != nil:
 		return nil, refusal.New(refusal.InvalidBody, "The body ended before it was complete; send it again.")
 	}
 	return wire.DecodeBody(body)

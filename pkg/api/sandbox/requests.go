@@ -1,13 +1,13 @@
 package sandbox
 
 import (
+	"bytes"
 	"net/http"
 	"strings"
 
 	"example.com/till/pkg/api/sandbox/internal/fault"
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 	"example.com/till/pkg/api/sandbox/internal/requestlog"
-	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
 // A Request is one request to the interface that the sandbox has received, whatever became of it. Its ID
@@ -32,14 +32,6 @@ type logged struct {
 
 func (w *logged) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// unwrapped returns the server's own writer, which http.MaxBytesReader knows.
-func unwrapped(w http.ResponseWriter) http.ResponseWriter {
-	if l, ok := w.(*logged); ok {
-		return l.ResponseWriter
-	}
-	return w
-}
-
 func (w *logged) WriteHeader(status int) {
 	w.entry.Answered(status)
 	w.ResponseWriter.WriteHeader(status)
@@ -50,14 +42,14 @@ func (w *logged) Write(b []byte) (int, error) {
 	return w.ResponseWriter.Write(b)
 }
 
-// record adds a request to the log. The handler gets the same request with its body unread.
-func (s *Server) record(w http.ResponseWriter, r *http.Request) (*logged, *http.Request) {
-	r, body := wire.ReadAhead(r, requestlog.MaxBody+1)
-	cut := len(body) > requestlog.MaxBody
-	if cut {
-		body = body[:requestlog.MaxBody]
-	}
-	return &logged{w, s.log.Add(r.Method, r.URL.Path, r.URL.RawQuery, body, cut, r.Header["Authorization"])}, r
+// record reads the body of a request, and adds the request to the log.
+func (s *Server) record(w http.ResponseWriter, req *request) *logged {
+	r := req.http
+	req.received, req.broken = readBody(r.Body, req.choices.maxBody)
+	body := bytes.Clone(req.received[:min(len(req.received), requestlog.MaxBody)]) // the log keeps no more than this
+	req.entry = s.log.Add(r.Method, r.URL.Path, r.URL.RawQuery, body, len(body) < len(req.received),
+		r.Header["Authorization"])
+	return &logged{w, req.entry}
 }
 
 // controlRequests takes the query on=METHOD PATH, match=FIELD=VALUE, which may be given again, since=ID, and

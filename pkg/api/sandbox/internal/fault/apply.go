@@ -1,7 +1,6 @@
 package fault
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,12 +24,11 @@ type Call struct {
 	Operation string
 	Writer    http.ResponseWriter
 	Request   *http.Request
-	MaxBody   int64
-	Handle    func(r *http.Request, stale time.Duration) (any, error) // carries out the request; lists hide what is younger than stale
-	Reply     func(w http.ResponseWriter, answer any, err error)      // writes what Handle returned
-	Struck    func(do string)                                         // is told of each fault that strikes
+	Body      []byte
+	Handle    func(stale time.Duration) (any, error)             // carries out the request; lists hide what is younger than stale
+	Reply     func(w http.ResponseWriter, answer any, err error) // writes what Handle returned
+	Struck    func(do string)                                    // is told of each fault that strikes
 
-	body  []byte // as far as it was read ahead
 	twice bool
 	stale time.Duration
 }
@@ -39,8 +37,7 @@ type Call struct {
 func Apply(s *store.Store, list []store.Fault, c *Call) (any, error) {
 	in := &fields{}
 	if slices.ContainsFunc(list, func(f store.Fault) bool { return len(f.Match) > 0 && IsOn(f.On, c.Operation) }) {
-		c.readAhead()
-		in = newFields(c.Request.URL.RawQuery, c.body)
+		in = newFields(c.Request.URL.RawQuery, c.Body)
 	}
 	if !slices.ContainsFunc(list, func(f store.Fault) bool { return asks(f, c.Operation, in) }) {
 		return c.handle()
@@ -52,9 +49,6 @@ func Apply(s *store.Store, list []store.Fault, c *Call) (any, error) {
 	for _, f := range struck {
 		do, _ := parseDo(f.Do) // it was checked when the fault was added
 		c.Struck(f.Do)
-		if do.name != "refuse" {
-			c.readAhead() // otherwise the server does not notice that the client hangs up
-		}
 		switch do.name {
 		case "delay":
 			c.wait(do.duration)
@@ -84,16 +78,12 @@ func Apply(s *store.Store, list []store.Fault, c *Call) (any, error) {
 // handle carries out the request, and, under deliver-twice, an accepted one once more, as if a proxy had sent
 // it again. The answer is that of the first time.
 func (c *Call) handle() (any, error) {
-	answer, err := c.Handle(c.Request, c.stale)
+	answer, err := c.Handle(c.stale)
 	if c.twice && err == nil {
-		again := c.Request.WithContext(c.Request.Context())
-		again.Body = io.NopCloser(bytes.NewReader(c.body))
-		c.Handle(again, c.stale)
+		c.Handle(c.stale)
 	}
 	return answer, err
 }
-
-func (c *Call) readAhead() { c.Request, c.body = wire.ReadAhead(c.Request, c.MaxBody+1) }
 
 // servedUntil is the context key for the end of the server of a request.
 type servedUntil struct{}

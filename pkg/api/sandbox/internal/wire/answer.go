@@ -3,7 +3,6 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
-	"io"
 	"net/http"
 	"strconv"
 	"sync"
@@ -39,34 +38,3 @@ func WriteJSON(w http.ResponseWriter, status int, body any) {
 	w.WriteHeader(status)
 	w.Write(buf.Bytes())
 }
-
-// ReadAhead reads the body of a request, at most limit bytes. It returns the request with a body that begins with
-// them and goes on where they end, and leaves its own as it is.
-func ReadAhead(r *http.Request, limit int64) (*http.Request, []byte) {
-	if r.Body == nil || r.Body == http.NoBody {
-		return r, nil
-	}
-	var ahead []byte
-	var err error
-	if n := r.ContentLength; n >= 0 && n <= min(limit, 64<<10) { // so long it is no waste if less arrives
-		ahead = make([]byte, n)
-		n, failed := io.ReadFull(r.Body, ahead)
-		ahead, err = ahead[:n], failed
-	} else {
-		ahead, err = io.ReadAll(io.LimitReader(r.Body, limit))
-	}
-	rest := io.Reader(r.Body)
-	if err != nil {
-		rest = brokenReader{err} // the body would report it only once
-	}
-	again := r.WithContext(r.Context()) // a copy
-	again.Body = struct {
-		io.Reader
-		io.Closer
-	}{io.MultiReader(bytes.NewReader(ahead), rest), r.Body}
-	return again, ahead
-}
-
-type brokenReader struct{ err error }
-
-func (b brokenReader) Read([]byte) (int, error) { return 0, b.err }
