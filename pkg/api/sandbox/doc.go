@@ -30,31 +30,26 @@
 // same: till sandbox run -- COMMAND.
 //
 // A fresh sandbox holds a million whole units of every currency in Currencies. The methods of Server do what
-// is outside the interface: Fund adds to a balance, PayInvoice and ExpireInvoice end an invoice,
-// AdvanceWithdrawal moves a withdrawal through its statuses, and RedeemInvite makes a reseller with its own
-// key. Withdrawals and invoices made with that key belong to the reseller, and so does the money. Times
-// follow a clock that SetClock and AdvanceClock move.
+// is outside the interface: Fund, PayInvoice, AdvanceWithdrawal, RedeemInvite and others. Withdrawals and
+// invoices made with the key of a reseller belong to it, and so does the money.
 //
 // # Controls
 //
 // The controls below /sandbox/ offer the same over HTTP, for tests in another process or language. GET
 // /openapi.json describes them and the operations of the interface, in OpenAPI 3.1. They require the
-// merchant's key whatever reseller_auth is, except that the description and /sandbox/health need no key, and
-// /sandbox/state also accepts a reseller's key, and then names that account. Health answers 200 once the
-// sandbox takes requests and can read its state. Controls take and return JSON and write times in RFC 3339.
-// Their errors are those of the interface.
+// merchant's key whatever reseller_auth is. Only the description and /sandbox/health need no key, and
+// /sandbox/state also accepts a reseller's, and names that account. Health answers 200 once the sandbox takes
+// requests and can read its state. Controls take and return JSON and write times in RFC 3339. Their errors are
+// those of the interface.
 //
-// # Requests
-//
-// The sandbox logs the requests to the interface, for a test that counts them: see Server.Requests. Over HTTP,
-// GET /sandbox/requests selects them with on and match as a fault does, and those after the id since. It counts
-// what the log cannot tell: requests that it has dropped, and those whose body it has cut, so that it cannot be
-// compared with match.
+// GET /sandbox/requests returns the log of requests, see Server.Requests: with on and match those that a fault
+// would select, with since those after an id. It counts the requests that the log has dropped, and those whose
+// body it has cut, so that match cannot decide.
 //
 // # Faults
 //
-// A Fault makes requests go wrong, for one operation or for all. It applies to requests whose fields have the
-// values in Match, and it strikes them at its Rate until it has struck Times times. It does one of these:
+// A Fault makes requests go wrong that have the values in Match in their query or body, at its Rate and until
+// it has struck Times times. It does one of these:
 //
 //	DO               WHAT HAPPENS TO A REQUEST THAT IT STRIKES
 //
@@ -90,57 +85,48 @@
 // Match is compared with the withdrawal as its GET shows it then.
 //
 // Faults come after the checks of Host, origin, path, method, key and rate, and before the query and the body
-// are checked. So drop-after and truncate also lose the answer to a request that is refused. Faults never
-// strike the controls. The sandbox asks the faults in the order in which they were added. The first fault
-// that strikes ends this, except for delay, deliver-twice and stale-list, which do not decide the answer:
-// after them the sandbox asks the next ones too. A fault that was not asked does not count the request as
-// Seen, and a fault that is used up stops counting.
+// are checked, and never strike the controls. They are asked in the order in which they were added, until one
+// strikes; after a delay, deliver-twice and stale-list the next ones are asked too. A fault that was not asked,
+// or is used up, does not count the request as Seen.
 //
-// The requests that a Rate strikes look random, but only the Seed and the number of the request among those
-// that the fault has seen decide. A test that sets the Seed goes the same way each time. Faults and their
-// counters are part of the state and of a dump; Reset removes them. In Match, a dot leads into an object or
-// to an element of an array, as in currency.Crypto and items.0.name. Numbers are compared as they are
-// written.
+// Which requests a Rate strikes follows from the Seed and the number of the request among those that the fault
+// has seen. So a test that sets the Seed goes the same way each time. Faults and their counters are part of the
+// state and of a dump; Reset removes them. In Match, a dot leads into an object or to an element of an array,
+// as in currency.Crypto and items.0.name. Numbers are compared as they are written.
 //
 // If your own server calls ServeHTTP, a delay ends with the context of the request. If there is no server, a
 // broken connection is a panic with http.ErrAbortHandler; refuse first tries to Hijack the ResponseWriter.
 //
 // # Callbacks
 //
-// The sandbox posts each change of a withdrawal's status to its callback. The body is the withdrawal in JSON,
-// as its GET shows it at that moment. Each post is a Delivery, stored together with the status. An answer of
-// 2xx delivers it. After any other answer, or none, the sandbox posts it again until it gives up, and the
-// wait doubles each time. It follows no redirects and uses no proxy. It refuses a target whose host is a name
-// other than localhost, or whose dialled address is not a loopback address.
+// The sandbox posts each change of a withdrawal's status to its callback: the withdrawal in JSON, as its GET
+// shows it at that moment. Each post is a Delivery, stored together with the status. An answer of 2xx delivers
+// it. After any other answer, or none, the sandbox posts it again until it gives up, and the wait doubles each
+// time. It follows no redirects and uses no proxy. It refuses a target whose host is a name other than
+// localhost, or whose dialled address is not a loopback address.
 //
-// The deliveries of a withdrawal keep their order: a later one waits until the one before it is delivered,
-// refused or given up. A call that changes a status returns after the first attempt, or at once if an earlier
-// delivery is still in progress. A create never waits for its own delivery. A receiver may get a delivery
-// more than once, as from any service that repeats what was not answered.
-//
-// What is pending when a server ends stays in the state's file, and the next server that runs Serve with it
-// goes on. Resend posts a delivery by hand.
+// A later delivery of a withdrawal waits until the one before it is delivered, refused or given up. A call that
+// changes a status returns after the first attempt, or at once if an earlier delivery is still in progress. A
+// create never waits. A receiver may get a delivery more than once, as from any service that repeats what was
+// not answered. What is pending when a server ends stays in the state's file for the next one.
 //
 // # Pages
 //
-// A browser can go through a checkout to its end. GET /invoice/{id} is a page with the invoice and, while the
-// invoice waits for payment, a button that does the same as PayInvoice. It leads to the invoice's
-// callback_url, or back to the page if there is none. A second push leads there again and pays nothing. With
-// the setting payment_fails, a payment by the button fails, and the page offers to try again; the interface
-// shows no status for this. PayInvoice never fails this way. GET /invite/{id}, the url of an invite, says how
-// to redeem the invite. GET / lists the open invoices for a browser. The pages need no key: anyone with the
-// address may look and pay, as with any hosted checkout. They work without script and load nothing. Their
-// links are relative, and WithPublicURL names a proxy in front of them. A link from another site works; a form
-// of another site is refused. Errors are in HTML, with the statuses of the settings.
+// GET /invoice/{id} is a page for a browser, with a button that does the same as PayInvoice while the invoice
+// waits for payment. It leads to the invoice's callback_url, or back to the page. A second push leads there
+// again and pays nothing. With the setting payment_fails, a payment by the button fails, and the page offers to
+// try again; the interface shows no status for this. GET /invite/{id}, the url of an invite, says how to redeem
+// it, and GET / lists the open invoices. The pages need no key, as with any hosted checkout. They work without
+// script and load nothing. Their links are relative, and WithPublicURL names a proxy in front of them. A link
+// from another site works; a form of another site is refused.
 //
 // # Life
 //
-// Controls move withdrawals and invoices. The clock does so as well if the settings withdrawal_pace and
-// invoice_expiry ask for it: for example, a withdrawal that has been New for 30 seconds goes on to
-// Processing. Such a move is the same as one by a control, and has the time at which it was due. The sandbox
-// makes it before anything reads the state, and Serve makes it when it is due. Moving the clock forward makes
-// all moves that are due by then, in order of time. Setting the clock back undoes nothing. A refund that does
-// not fit into the balance waits until it does.
+// Besides the controls, the clock moves withdrawals and invoices, if the settings withdrawal_pace and
+// invoice_expiry ask for it: for example, a withdrawal that has been New for 30 seconds goes on to Processing.
+// Such a move has the time at which it was due. The sandbox makes it before anything reads the state, and Serve
+// makes it when it is due. Setting the clock back undoes nothing. A refund that does not fit into the balance
+// waits until it does.
 //
 // # Seeds
 //
@@ -164,14 +150,14 @@
 // holds the same as in a fresh sandbox. The help topic seeds of the binary lists every field, and what the
 // sandbox makes of one that is left out: till help seeds.
 //
-// The field format, "till-sandbox/1", says that nothing is left out, so that balances are not computed.
-// Dump returns a seed. A sandbox that begins with it has the same content.
+// The field format, "till-sandbox/1", which Dump writes, says that nothing is left out, so that balances are
+// not computed.
 //
 // # State
 //
 // The state is in memory and ends with the server. WithState and WithSharedState keep it in a file instead. A
 // change is synced to the disk before the answer is sent. Changes that arrive together are synced together,
-// and a process that is killed leaves no half of one. Every state has an Identity, and Reset begins a new one.
+// and a process that is killed leaves no half of one.
 //
 // # Money
 //
@@ -190,20 +176,17 @@
 // Every field of a request is checked. An unknown or repeated key, a value of the wrong type, a fraction,
 // text after the JSON, a parameter that the path does not have: each is refused with one sentence that says
 // where and what to do. A null counts as absent in an optional field and is refused in a required one. The
-// order of the checks is Host, origin, path, method, key, rate, query, body. Settings make some of it more
-// lenient, but never for the controls.
+// order of the checks is Host, origin, path, method, key, rate, query, body.
+//
+// The interface leaves much open. Each choice of the sandbox is a setting, which WithSetting changes. Some make
+// it more lenient, but never for the controls. Settings lists all of them, with the default, the values that
+// each may have, and its meaning.
 //
 // # Security
 //
-// Without WithExposure, Serve listens on loopback addresses only. The sandbox answers a request only if its
-// Host is a loopback address, localhost or *.localhost, and if no web page other than the sandbox's own sent
-// it. Other tabs of a browser cannot reach it, whatever names point to this machine. Every key begins with
-// KeyPrefix.
-//
-// # Choices
-//
-// The interface leaves much open, and a sandbox has to choose. Each choice is a setting, which WithSetting
-// changes. Settings lists all of them, with the default, the values that each may have, and its meaning.
+// Without WithExposure, Serve listens on loopback addresses only. The sandbox answers a request only if its Host
+// is a loopback address, localhost or *.localhost, and if no web page other than the sandbox's own sent
+// it. So other tabs of a browser cannot reach it. Every key begins with KeyPrefix.
 //
 // # Errors
 //

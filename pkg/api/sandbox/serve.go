@@ -110,7 +110,7 @@ func Start(t TB, opts ...Option) *Running {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	r := &Running{Server: server, URL: "http://" + listener.Addr().String(), stop: stop}
-	r.serving.Go(func() { server.serve(ctx, listener, 0) }) // its error says that requests were cut off
+	r.serving.Go(func() { _ = server.serve(ctx, listener, 0) }) // its error says that requests were cut off
 	t.Cleanup(func() {
 		t.Helper()
 		if err := r.Close(); err != nil {
