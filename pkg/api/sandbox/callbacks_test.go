@@ -32,9 +32,8 @@ func newReceiver(t testing.TB, answer func(n int, w http.ResponseWriter, r *http
 	in := &receiver{}
 	in.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
-		if r.Method != "POST" || r.Header.Get("Content-Type") != "application/json" || err != nil {
-			t.Errorf("%s with %q, %v", r.Method, r.Header.Get("Content-Type"), err)
-		}
+		failIf(t, r.Method != "POST" || r.Header.Get("Content-Type") != "application/json" || err != nil,
+			"%s with %q, %v", r.Method, r.Header.Get("Content-Type"), err)
 		in.mu.Lock()
 		in.posts = append(in.posts, post{r.URL.RequestURI(), string(body)})
 		n := len(in.posts)
@@ -163,9 +162,7 @@ func TestCallbackPostsEachStatus(t *testing.T) {
 		t.Errorf("the log has %+v", all)
 	}
 	for i, d := range all {
-		if string(d.Body) != want[i] {
-			t.Errorf("the body kept is %s, want %s", d.Body, want[i])
-		}
+		failIf(t, string(d.Body) != want[i], "the body kept is %s, want %s", d.Body, want[i])
 	}
 	var listed []sandbox.Delivery
 	if err := json.Unmarshal(b.send("GET", "/sandbox/callbacks", "").Body.Bytes(), &listed); err != nil ||
@@ -213,9 +210,7 @@ func TestCallbackRetries(t *testing.T) {
 	reaches(t, b, "Processing delivered 3, Completed delivered 1")
 	equal(t, in.told(t), "Processing Processing Processing Completed", "posted was")
 	posts := in.got()
-	if posts[0] != posts[1] || posts[1] != posts[2] {
-		t.Errorf("the bodies differ: %q", posts)
-	}
+	failIf(t, posts[0] != posts[1] || posts[1] != posts[2], "the bodies differ: %q", posts)
 	quiet(t)
 }
 
@@ -297,9 +292,8 @@ func TestCallbackAnswer(t *testing.T) {
 			io.WriteString(w, test.sent)
 		})
 		d := b.advanceOver(b.withCallback(in.URL), "Processing")
-		if d.State != test.state || d.Attempts[0].Status != test.status || d.Attempts[0].Answer != test.kept {
-			t.Errorf("%q: %+v", test.sent, d)
-		}
+		failIf(t, d.State != test.state || d.Attempts[0].Status != test.status || d.Attempts[0].Answer != test.kept,
+			"%q: %+v", test.sent, d)
 	}
 }
 
@@ -333,9 +327,7 @@ func TestCallbackTargets(t *testing.T) {
 		d.State == "delivered" {
 		t.Errorf("a redirect: %+v", d)
 	}
-	if len(in.got()) != before {
-		t.Error("the redirect was followed")
-	}
+	failIf(t, len(in.got()) != before, "the redirect was followed")
 }
 
 // TestCallbackCallsBack checks that a receiver may call the sandbox, and even advance the same withdrawal.

@@ -10,7 +10,18 @@ import (
 	"testing"
 
 	"example.com/till/e2e/chromium"
+	"example.com/till/pkg/api/sandbox"
 )
+
+// browse starts a browser, and a sandbox at an address.
+func browse(t *testing.T, opts ...sandbox.Option) (b *chromium.Browser, box box, address string) {
+	box = newBox(t, opts...)
+	service := httptest.NewServer(box)
+	t.Cleanup(service.Close)
+	b = chromium.Start(t)
+	b.Use(chromium.Screen(1280, 800, "light"))
+	return b, box, service.URL
+}
 
 // TestCheckoutInBrowser checks that a customer who comes from the shop can pay with the button and returns to
 // the shop. No script runs, and the browser reports no problem.
@@ -50,21 +61,15 @@ func TestCheckoutInBrowser(t *testing.T) {
 	b.Use(chromium.Screen(375, 720, "light"))
 	b.Open(shopURL + "/")
 	b.Click("a")
-	if at := b.Loaded(); at != page {
-		t.Fatalf("the link leads to %s, not %s", at, page)
-	}
+	equal(t, b.Loaded(), page, "the page that the link leads to")
 	b.Click("form button")
-	if at := b.Loaded(); at != thanks {
-		t.Fatalf("after the payment the browser is at %s, not at %s", at, thanks)
-	}
+	equal(t, b.Loaded(), thanks, "the page after the payment")
 	same(t, at(t, box.get(invoicePath+"?id="+id), "status"), `"Paid"`)
 	equal(t, <-origin, service.URL+" same-origin", "the origin of the form")
 	equal(t, <-referers, "", "the shop was told")
 	b.Open(page)
 	b.Click("a")
-	if at := b.Loaded(); at != thanks {
-		t.Errorf("the link on the paid invoice leads to %s, not %s", at, thanks)
-	}
+	equal(t, b.Loaded(), thanks, "the page that the link leads to")
 	<-referers
 	b.Quiet()
 }
@@ -81,13 +86,9 @@ func thankingShop(t *testing.T) *httptest.Server {
 
 // TestBackAfterPayment checks that the browser's Back leads to the invoice as it is, and not as it was.
 func TestBackAfterPayment(t *testing.T) {
-	b := chromium.Start(t)
-	box := newBox(t)
-	service := httptest.NewServer(box)
-	defer service.Close()
+	b, box, service := browse(t)
 	shop := thankingShop(t)
-	page := service.URL + "/invoice/" + box.create(invoicePath, shopInvoice(shop.URL+"/thanks"))
-	b.Use(chromium.Screen(1280, 800, "light"))
+	page := service + "/invoice/" + box.create(invoicePath, shopInvoice(shop.URL+"/thanks"))
 	b.Open(page)
 	b.Click("form button")
 	equal(t, b.Loaded(), shop.URL+"/thanks", "the page after the payment")
@@ -99,10 +100,7 @@ func TestBackAfterPayment(t *testing.T) {
 // TestCheckoutLeadsThroughRedirects checks that the browser follows the redirects of the shop, whichever
 // origins they lead to.
 func TestCheckoutLeadsThroughRedirects(t *testing.T) {
-	b := chromium.Start(t)
-	box := newBox(t)
-	service := httptest.NewServer(box)
-	defer service.Close()
+	b, box, service := browse(t)
 	last := thankingShop(t)
 	to := strings.Replace(last.URL, "127.0.0.1", "localhost", 1) + "/thanks"
 	for i := range 2 { // each on a port of its own
@@ -112,8 +110,7 @@ func TestCheckoutLeadsThroughRedirects(t *testing.T) {
 		to = shop.URL + "/return"
 	}
 	id := box.create(invoicePath, shopInvoice(to))
-	b.Use(chromium.Screen(1280, 800, "light"))
-	b.Open(service.URL + "/invoice/" + id)
+	b.Open(service + "/invoice/" + id)
 	b.Click("form button")
 	if at, want := b.Loaded(), strings.Replace(last.URL, "127.0.0.1", "localhost", 1)+"/thanks"; at != want {
 		t.Fatalf("after the payment the browser is at %s, not at %s", at, want)
@@ -135,34 +132,24 @@ func TestCheckoutBehindProxyInBrowser(t *testing.T) {
 	b.Open(page)
 	for _, sign := range []string{".failed", ".paid"} { // the first payment fails
 		b.Click("form button")
-		if at := b.Loaded(); at != page {
-			t.Fatalf("after the payment the browser is at %s, not at %s", at, page)
-		}
+		equal(t, b.Loaded(), page, "the page after the payment")
 		b.Element(sign)
 	}
 	b.Open(page + "/pay")
 	b.Click("a")
-	if at := b.Loaded(); at != page {
-		t.Errorf("the link leads to %s, not to %s", at, page)
-	}
+	equal(t, b.Loaded(), page, "the page that the link leads to")
 }
 
 // TestCheckoutByKeyboard checks that the keyboard is enough to pay, and that an invoice without a shop leads
 // back to its page.
 func TestCheckoutByKeyboard(t *testing.T) {
-	b := chromium.Start(t)
-	box := newBox(t)
-	service := httptest.NewServer(box)
-	defer service.Close()
+	b, box, service := browse(t)
 	id := box.create(invoicePath, usdInvoice)
-	page := service.URL + "/invoice/" + id
-	b.Use(chromium.Screen(1280, 800, "light"))
+	page := service + "/invoice/" + id
 	b.Open(page)
 	b.Press("Tab", 9, "")
 	b.Press("Enter", 13, "\r")
-	if at := b.Loaded(); at != page {
-		t.Errorf("after the payment the browser is at %s, not at %s", at, page)
-	}
+	equal(t, b.Loaded(), page, "the page after the payment")
 	b.Element(".paid")
 	same(t, at(t, box.get(invoicePath+"?id="+id), "status"), `"Paid"`)
 	b.Quiet()
@@ -170,12 +157,9 @@ func TestCheckoutByKeyboard(t *testing.T) {
 
 // TestForeignFormInBrowser checks that a page of another site cannot pay with the customer's browser.
 func TestForeignFormInBrowser(t *testing.T) {
-	b := chromium.Start(t)
-	box := newBox(t)
-	service := httptest.NewServer(box)
-	defer service.Close()
+	b, box, service := browse(t)
 	id := box.create(invoicePath, usdInvoice)
-	pay := service.URL + "/invoice/" + id + "/pay"
+	pay := service + "/invoice/" + id + "/pay"
 	foreign := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		fmt.Fprintf(w, `<!doctype html><title>Foreign</title><form method="post" action="%s"><button>Win a `+
@@ -184,12 +168,9 @@ func TestForeignFormInBrowser(t *testing.T) {
 	defer foreign.Close()
 	// Another port, and another site.
 	for _, from := range []string{foreign.URL, strings.Replace(foreign.URL, "127.0.0.1", "localhost", 1)} {
-		b.Use(chromium.Screen(1280, 800, "light"))
 		b.Open(from)
 		b.Click("button")
-		if at := b.Loaded(); at != pay {
-			t.Fatalf("the form leads to %s, not to %s", at, pay)
-		}
+		equal(t, b.Loaded(), pay, "the page that the form leads to")
 		b.Element("h1")
 		same(t, at(t, box.get(invoicePath+"?id="+id), "status"), `"Awaiting"`)
 	}
@@ -197,10 +178,7 @@ func TestForeignFormInBrowser(t *testing.T) {
 
 // TestPagesInBrowser checks that every page fits every screen, and looks as designed.
 func TestPagesInBrowser(t *testing.T) {
-	b := chromium.Start(t)
-	box := newBox(t, set("payment_fails", "always"))
-	service := httptest.NewServer(box)
-	defer service.Close()
+	b, box, service := browse(t, set("payment_fails", "always"))
 	invoice := func(title, currency, item, amount string) string {
 		return box.create(invoicePath, fmt.Sprintf(`{"title":%q,"number":1001,"currency":%s,
 			"items":[{"name":%q,"amount":%q},{"name":"Shipping","amount":"450"}],
@@ -227,15 +205,14 @@ func TestPagesInBrowser(t *testing.T) {
 	} {
 		for _, look := range chromium.Looks() {
 			b.Use(look)
-			b.Open(service.URL + page.path)
+			b.Open(service + page.path)
 			if got := b.ContentWidth(); got > look.Width {
 				t.Errorf("%s, %s: it is %d wide", page.name, look, got)
 			}
 			picture := b.Picture(page.name + "-" + look.String())
 			equal(t, picture.Bounds().Dx(), look.Width, "%s, %s: the width of the picture", page.name, look)
-			if chromium.Dark(picture) != (look.Scheme == "dark") {
-				t.Errorf("%s, %s: its ground is of the other kind", page.name, look)
-			}
+			failIf(t, chromium.Dark(picture) != (look.Scheme == "dark"),
+				"%s, %s: its ground is of the other kind", page.name, look)
 			b.Quiet()
 		}
 	}

@@ -49,9 +49,7 @@ func (b box) shows(w *httptest.ResponseRecorder, status int, pieces ...string) {
 		b.t.Errorf("Content-Security-Policy: %s\nwant %s...", got, policy)
 	}
 	for _, piece := range append(pieces, `<html lang="en">`, "no real money") {
-		if !strings.Contains(body, piece) {
-			b.t.Errorf("the page does not hold %s:\n%s", piece, body)
-		}
+		failIf(b.t, !strings.Contains(body, piece), "the page does not hold %s:\n%s", piece, body)
 	}
 	for _, piece := range []string{"<script", " style=", " on", "ZgotmplZ", "<img", "<link", "<iframe"} {
 		if _, body, _ := strings.Cut(body,
@@ -65,9 +63,7 @@ func (b box) shows(w *httptest.ResponseRecorder, status int, pieces ...string) {
 func (b box) hides(w *httptest.ResponseRecorder, pieces ...string) {
 	b.t.Helper()
 	for _, piece := range pieces {
-		if strings.Contains(w.Body.String(), piece) {
-			b.t.Errorf("the page holds %s:\n%s", piece, w.Body)
-		}
+		failIf(b.t, strings.Contains(w.Body.String(), piece), "the page holds %s:\n%s", piece, w.Body)
 	}
 }
 
@@ -179,9 +175,7 @@ func TestExpiredInvoicePage(t *testing.T) {
 	w = b.visit("POST", "/invoice/"+id+"/pay")
 	b.shows(w, 422, `role="alert"`, "It was not paid.", "It had expired")
 	b.hides(w, "<form")
-	if b.Balance("Usd") != before {
-		t.Error("an expired invoice was paid")
-	}
+	failIf(t, b.Balance("Usd") != before, "an expired invoice was paid")
 	b = newBox(t, set("errors", "wrong_status=409:1"))
 	id = b.create(invoicePath, usdInvoice)
 	must(t, b.ExpireInvoice(id))
@@ -229,9 +223,7 @@ func TestPaymentFails(t *testing.T) {
 				b.leads(b.visit("POST", page+"/pay"), "../"+id) // not to the shop
 				b.shows(b.visit("GET", page), 200, append(failed,
 					fmt.Sprintf("<dt>Failed at</dt><dd><time datetime=\"2026-05-03T10:%02d:00Z\">", n+1))...)
-				if after := untouched(); after != before {
-					t.Errorf("a payment that failed changed\n%s\nto\n%s", before, after)
-				}
+				equal(t, untouched(), before, "after a payment that failed")
 			}
 			if c.paid {
 				b.leads(b.visit("POST", page+"/pay"), "https://shop.example/")
@@ -429,7 +421,5 @@ func TestDumpCannotRedirectElsewhere(t *testing.T) {
 	text := dumped(t, b)
 	must(t, b.Restore(text))
 	err := b.Restore([]byte(strings.Replace(string(text), "https://shop.example/", "javascript:alert(1)", 1)))
-	if err == nil || !strings.Contains(err.Error(), "invoices[0]") {
-		t.Errorf("a dump with a script for a shop: %v", err)
-	}
+	failIf(t, err == nil || !strings.Contains(err.Error(), "invoices[0]"), "a dump with a script for a shop: %v", err)
 }

@@ -63,9 +63,7 @@ func TestWithdrawalChoices(t *testing.T) {
 			`{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":5}},"address":"a"}`)).(string)
 		for _, item := range at(t, b.post(listPath, everything), "page_content").([]any) {
 			id := at(t, item, "id").(string)
-			if !regexp.MustCompile(shape).MatchString(id) {
-				t.Errorf("%s: the id %q", format, id)
-			}
+			failIf(t, !regexp.MustCompile(shape).MatchString(id), "%s: the id %q", format, id)
 			same(t, at(t, b.get(getPath+id), "id"), `"`+id+`"`)
 		}
 		resellers := b.get("/api/resellers/ids").([]any)
@@ -92,9 +90,7 @@ func TestWithdrawalChoices(t *testing.T) {
 			t.Errorf("%s has the external_id %v", text, external)
 		}
 		merchant := at(t, got, "merchant_id").(string)
-		if !regexp.MustCompile(`^[1-9][0-9]{9}$`).MatchString(merchant) {
-			t.Errorf("the merchant_id %q", merchant)
-		}
+		failIf(t, !regexp.MustCompile(`^[1-9][0-9]{9}$`).MatchString(merchant), "the merchant_id %q", merchant)
 	}
 	b.create(createPath, btcBody)
 	list := at(t, b.post(listPath, everything), "page_content").([]any)
@@ -143,24 +139,18 @@ func TestWhoseChoices(t *testing.T) {
 			want = []string{last, first}
 			b.refused(b.send("GET", getPath+theirs, ""), 404, "not_found")
 			b.refused(b.send("GET", "/api/invoice?id="+invoice, ""), 404, "not_found")
-			if owner != id {
-				t.Errorf("the merchant_id is %s, and the reseller %s", owner, id)
-			}
+			failIf(t, owner != id, "the merchant_id is %s, and the reseller %s", owner, id)
 		} else {
 			b.get(getPath + theirs)
 			b.get("/api/invoice?id=" + invoice)
-			if owner != merchant {
-				t.Errorf("the merchant_id is %s, and the merchant's %s", owner, merchant)
-			}
+			failIf(t, owner != merchant, "the merchant_id is %s, and the merchant's %s", owner, merchant)
 		}
 		var ids []string
 		for page := 1; page <= len(want); page++ {
 			ids = append(ids, at(t, b.post(fmt.Sprintf("%s?page_size=1&page=%d", listPath, page), everything),
 				"page_content", 0, "id").(string))
 		}
-		if !slices.Equal(ids, want) {
-			t.Errorf("%s: the list is %v, want %v", sees, ids, want)
-		}
+		failIf(t, !slices.Equal(ids, want), "%s: the list is %v, want %v", sees, ids, want)
 		for _, hidden := range []string{first, last} { // the reseller never sees the merchant's
 			b.refused(b.sendAs(key, "GET", getPath+hidden, ""), 404, "not_found")
 		}
@@ -334,9 +324,7 @@ func TestRequestChoices(t *testing.T) {
 	b.get("/api/invites")
 	w := b.send("GET", "/api/invites", "")
 	b.refused(w, 429, "rate_limited", "2")
-	if w.Header().Get("Retry-After") != "1" {
-		t.Error("it does not say when to come back")
-	}
+	failIf(t, w.Header().Get("Retry-After") != "1", "it does not say when to come back")
 	b.get("/sandbox/state")
 	*b.now = b.now.Add(time.Second)
 	b.get("/api/invites")

@@ -59,9 +59,7 @@ func TestControlsAreLocked(t *testing.T) {
 		b.refused(b.with(c.method, c.path, c.body, "Origin", "https://evil.example.com"), 403, "cross_origin")
 	}
 	after, err := b.Dump()
-	if err != nil || string(before) != string(after) {
-		t.Errorf("one of them did something: %v", err)
-	}
+	failIf(t, err != nil || string(before) != string(after), "one of them did something: %v", err)
 }
 
 func (b box) with(method, path, body, header, value string) *httptest.ResponseRecorder {
@@ -130,9 +128,7 @@ func TestDumpKeepsEverythingButTheIdentity(t *testing.T) {
 		`"memo":"m"}`)
 	must(t, b.AdvanceClock(time.Hour))
 	text := b.send("GET", "/sandbox/dump", "").Body.String()
-	if strings.Contains(text, key) {
-		t.Error("it shows a key")
-	}
+	failIf(t, strings.Contains(text, key), "it shows a key")
 	before := strings.ReplaceAll(b.everythingIn(id), b.Identity(), "X")
 	for name, copy := range map[string]box{
 		"as a seed":  newBox(t, sandbox.WithSeedJSON([]byte(text))),
@@ -142,9 +138,7 @@ func TestDumpKeepsEverythingButTheIdentity(t *testing.T) {
 		if name == "afterwards" {
 			copy.post("/sandbox/restore", text)
 		}
-		if copy.Identity() == b.Identity() {
-			t.Errorf("%s: two states have one identity", name)
-		}
+		failIf(t, copy.Identity() == b.Identity(), "%s: two states have one identity", name)
 		if after := strings.ReplaceAll(copy.everythingIn(id), copy.Identity(), "X"); after != before {
 			t.Errorf("%s:\nbefore %s\nafter  %s", name, before, after)
 		}
@@ -203,19 +197,14 @@ func TestRestoreRefuses(t *testing.T) {
 		broken, err := json.Marshal(d)
 		must(t, err)
 		w := b.send("POST", "/sandbox/restore", string(broken))
-		if w.Code != 400 {
-			t.Errorf("%s.%s = %s: %d %s", c.list, c.key, c.value, w.Code, w.Body)
-		}
-		if _, err := sandbox.New(sandbox.WithSeedJSON(broken)); err == nil {
-			t.Errorf("%s.%s = %s is a seed", c.list, c.key, c.value)
-		}
+		failIf(t, w.Code != 400, "%s.%s = %s: %d %s", c.list, c.key, c.value, w.Code, w.Body)
+		failIf(t, second(sandbox.New(sandbox.WithSeedJSON(broken))) == nil,
+			"%s.%s = %s is a seed", c.list, c.key, c.value)
 	}
 	twice := strings.Replace(string(text), `"invites": [`,
 		`"invites": [`+fmt.Sprintf(`{"id":%q,"label":"l","created":"2026-01-01T00:00:00Z"},`,
 			at(t, decode(t, string(text)), "invites", 0, "id")), 1)
 	b.refused(b.send("POST", "/sandbox/restore", twice), 400, "invalid_body", "invites[1]")
 	b.refused(b.send("POST", "/sandbox/restore", string(text)+"{}"), 400, "invalid_body")
-	if b.Identity() != old {
-		t.Error("a part of it was taken")
-	}
+	failIf(t, b.Identity() != old, "a part of it was taken")
 }

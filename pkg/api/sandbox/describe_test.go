@@ -39,14 +39,10 @@ func TestDescriptionHasEveryRoute(t *testing.T) {
 func sameNames(t *testing.T, what string, got, want []string) {
 	t.Helper()
 	for _, name := range got {
-		if !slices.Contains(want, name) {
-			t.Errorf("%s: %s is described, and there is none", what, name)
-		}
+		failIf(t, !slices.Contains(want, name), "%s: %s is described, and there is none", what, name)
 	}
 	for _, name := range want {
-		if !slices.Contains(got, name) {
-			t.Errorf("%s: %s is not described", what, name)
-		}
+		failIf(t, !slices.Contains(got, name), "%s: %s is not described", what, name)
 	}
 }
 
@@ -180,9 +176,7 @@ func TestDescriptionSuitsGenerators(t *testing.T) {
 	must(t, errors.Join(yaml.Unmarshal(text, &doc), yaml.Unmarshal(text, &all)))
 	for path, methods := range doc.Paths {
 		for method, operation := range methods {
-			if operation.Description == "" {
-				t.Errorf("%s %s has no description", method, path)
-			}
+			failIf(t, operation.Description == "", "%s %s has no description", method, path)
 		}
 	}
 	// A generator makes a type of each component, whatever kind it is.
@@ -205,9 +199,8 @@ func checkKeys(t *testing.T, place string, node any) {
 	switch node := node.(type) {
 	case map[string]any:
 		for key, value := range node {
-			if value == nil || key == "exclusiveMinimum" || key == "exclusiveMaximum" {
-				t.Errorf("%s has %q: %v", place, key, value)
-			}
+			failIf(t, value == nil || key == "exclusiveMinimum" || key == "exclusiveMaximum",
+				"%s has %q: %v", place, key, value)
 			checkKeys(t, place+"/"+key, value)
 		}
 	case []any:

@@ -50,9 +50,8 @@ func TestMethodErrors(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, ok := errors.AsType[*sandbox.Error](c.err)
-			if !ok || got.Kind != c.want || got.Message == "" {
-				t.Errorf("got %#v, want an *Error of kind %s", c.err, c.want)
-			}
+			failIf(t, !ok || got.Kind != c.want || got.Message == "",
+				"got %#v, want an *Error of kind %s", c.err, c.want)
 		})
 	}
 }

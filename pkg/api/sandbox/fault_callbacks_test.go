@@ -14,9 +14,8 @@ func TestCallbackFaultMatchesAWithdrawal(t *testing.T) {
 	for field, advice := range map[string]string{"extern_order_id": "did you mean external_order_id?", "x": "use id",
 		"currency.Crypto": ""} {
 		_, err := sandbox.CheckFault(sandbox.Fault{Do: "lose-callback", Match: map[string]string{field: "1"}})
-		if (err == nil) != (advice == "") || err != nil && !strings.Contains(err.Error(), advice) {
-			t.Errorf("%s: %v", field, err)
-		}
+		failIf(t, (err == nil) != (advice == "") || err != nil && !strings.Contains(err.Error(), advice),
+			"%s: %v", field, err)
 	}
 	if _, err := sandbox.CheckFault(sandbox.Fault{Do: "stale-list=999999h"}); err == nil ||
 		!strings.Contains(err.Error(), "at most 36500d") {
@@ -41,9 +40,7 @@ func TestLoseCallback(t *testing.T) {
 	wantStates(t, b, "Processing lost 0, Completed delivered 1")
 	b.counted("lose-callback:1/1") // Completed does not match
 	d, err := b.Resend(b.Deliveries()[0].ID)
-	if err != nil || d.State != "delivered" {
-		t.Errorf("resent, it is %s, %v", d.State, err)
-	}
+	failIf(t, err != nil || d.State != "delivered", "resent, it is %s, %v", d.State, err)
 }
 
 // TestLoseCallbackTimes checks that the fault counts deliveries, also that of a creation.

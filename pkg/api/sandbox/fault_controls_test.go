@@ -122,12 +122,8 @@ func TestCheckFault(t *testing.T) {
 	} {
 		_, err := sandbox.CheckFault(c.f)
 		wrong, ok := errors.AsType[*sandbox.FaultError](err)
-		if !ok || wrong.Field != c.field || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%+v: %v", c.f, err)
-		}
-		if _, err := sandbox.New(sandbox.WithFault(c.f)); err == nil {
-			t.Errorf("%+v is an option", c.f)
-		}
+		failIf(t, !ok || wrong.Field != c.field || !strings.Contains(err.Error(), c.says), "%+v: %v", c.f, err)
+		failIf(t, second(sandbox.New(sandbox.WithFault(c.f))) == nil, "%+v is an option", c.f)
 	}
 }
 
@@ -215,9 +211,8 @@ func TestDelayOutlastsTimeouts(t *testing.T) {
 		s.ReadTimeout, s.WriteTimeout = 100*time.Millisecond, 100*time.Millisecond
 	})
 	status, _, text, err := l.send(t.Context(), "POST", createPath, btcBody)
-	if status != 200 || err != nil || b.withdrawals() != "1" {
-		t.Errorf("%d %q %v, there are %s withdrawals", status, text, err, b.withdrawals())
-	}
+	failIf(t, status != 200 || err != nil || b.withdrawals() != "1",
+		"%d %q %v, there are %s withdrawals", status, text, err, b.withdrawals())
 }
 
 // TestFaultsAreState checks that faults are part of the state: of its file and of its dump, and that a reset

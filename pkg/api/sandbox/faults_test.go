@@ -143,16 +143,12 @@ func TestFaultKinds(t *testing.T) {
 			b := newBox(t, sandbox.WithFault(sandbox.Fault{On: createOp, Do: c.do}))
 			l := b.overTheWire(nil)
 			status, header, text, err := l.send(t.Context(), "POST", createPath, btcBody)
-			if (err != nil) != (c.broken != nil) || err != nil && !c.broken(err) {
-				t.Errorf("the client gets the error %v", err)
-			}
-			if status != c.status || c.text != nil && !c.text(text) || header.Get("Content-Type") != c.kind {
-				t.Errorf("the client gets %d %q %q", status, header.Get("Content-Type"), text)
-			}
+			failIf(t, (err != nil) != (c.broken != nil) || err != nil && !c.broken(err),
+				"the client gets the error %v", err)
+			failIf(t, status != c.status || c.text != nil && !c.text(text) || header.Get("Content-Type") != c.kind,
+				"the client gets %d %q %q", status, header.Get("Content-Type"), text)
 			<-l.ended
-			if l.requests != 1 {
-				t.Errorf("the client sent %d requests", l.requests)
-			}
+			failIf(t, l.requests != 1, "the client sent %d requests", l.requests)
 			equal(t, b.withdrawals(), c.done, "withdrawals")
 			b.counted(c.do + ":1/1")
 		})
@@ -211,34 +207,22 @@ func TestFaultRate(t *testing.T) {
 	const n = 1000
 	elsewhere := sandbox.Fault{On: createOp, Do: "html"}
 	seven := struckBy(t, sandbox.Fault{Rate: 0.5, Seed: 7}, n)
-	if !slices.Equal(seven, struckBy(t, sandbox.Fault{Rate: 0.5, Seed: 7}, n, elsewhere, elsewhere)) {
-		t.Error("one seed strikes two sequences")
-	}
-	if slices.Equal(seven, struckBy(t, sandbox.Fault{Rate: 0.5, Seed: 8}, n)) {
-		t.Error("two seeds strike one sequence")
-	}
+	failIf(t, !slices.Equal(seven, struckBy(t, sandbox.Fault{Rate: 0.5, Seed: 7}, n, elsewhere, elsewhere)),
+		"one seed strikes two sequences")
+	failIf(t, slices.Equal(seven, struckBy(t, sandbox.Fault{Rate: 0.5, Seed: 8}, n)), "two seeds strike one sequence")
 	first := struckBy(t, sandbox.Fault{Rate: 0.5}, n)
-	if !slices.Equal(first, struckBy(t, sandbox.Fault{Rate: 0.5}, n)) {
-		t.Error("without a seed, it is not the same in each fresh state")
-	}
-	if slices.Equal(first, struckBy(t, sandbox.Fault{Rate: 0.5}, n, elsewhere)) {
-		t.Error("without a seed, two faults of one state go the same way")
-	}
-	for _, c := range []struct {
-		rate        float64
-		least, most int
-	}{{0.5, 400, 600}, {0.1, 50, 150}, {0.9, 850, 950}, {0.001, 0, 10}, {1, n, n}, {0, n, n}} {
-		for seed := range int64(3) {
-			hits := 0
-			for _, hit := range struckBy(t, sandbox.Fault{Rate: c.rate, Seed: seed}, n) {
-				if hit {
-					hits++
-				}
-			}
-			if hits < c.least || hits > c.most {
-				t.Errorf("at the rate %v it strikes %d of %d", c.rate, hits, n)
+	failIf(t, !slices.Equal(first, struckBy(t, sandbox.Fault{Rate: 0.5}, n)),
+		"without a seed, it is not the same in each fresh state")
+	failIf(t, slices.Equal(first, struckBy(t, sandbox.Fault{Rate: 0.5}, n, elsewhere)),
+		"without a seed, two faults of one state go the same way")
+	for rate, within := range map[float64][2]int{0.5: {400, 600}, 0.1: {50, 150}, 0.9: {850, 950}, 1: {n, n}, 0: {n, n}} {
+		hits := 0
+		for _, hit := range struckBy(t, sandbox.Fault{Rate: rate}, n) {
+			if hit {
+				hits++
 			}
 		}
+		failIf(t, hits < within[0] || hits > within[1], "at the rate %v it strikes %d of %d", rate, hits, n)
 	}
 }
 
@@ -262,9 +246,8 @@ func TestFaultTimes(t *testing.T) {
 				t.Errorf("%s: %d", name, code)
 			}
 		}
-		if refused != 3 || b.withdrawals() != "37" {
-			t.Errorf("%s: %d were refused, there are %s withdrawals", name, refused, b.withdrawals())
-		}
+		failIf(t, refused != 3 || b.withdrawals() != "37",
+			"%s: %d were refused, there are %s withdrawals", name, refused, b.withdrawals())
 		b.counted("status=503:3/3") // a fault that is used up is not asked
 	}
 }
@@ -336,9 +319,8 @@ func TestFaultLeavesRequestsAlone(t *testing.T) {
 		for _, path := range []string{createPath, createPath + "?x=%zz", createPath + "?external_order_id=%zz",
 			listPath + "?page=x"} {
 			want, got := plain.send("POST", path, body), looking.send("POST", path, body)
-			if got.Code != want.Code || got.Body.String() != want.Body.String() {
-				t.Errorf("%s %.40q: %d %s, want %d %s", path, body, got.Code, got.Body, want.Code, want.Body)
-			}
+			failIf(t, got.Code != want.Code || got.Body.String() != want.Body.String(),
+				"%s %.40q: %d %s, want %d %s", path, body, got.Code, got.Body, want.Code, want.Body)
 		}
 	}
 	looking.create(createPath, btcBody)
@@ -385,9 +367,7 @@ func TestFaultsComeAfterOtherChecks(t *testing.T) {
 		method, path, _ := strings.Cut(op, " ")
 		b.refused(b.send(method, path, ""), 503, "fault", "nothing was done")
 	}
-	if n := len(sandbox.Operations()); n != 22 {
-		t.Errorf("there are %d operations", n)
-	}
+	equal(t, len(sandbox.Operations()), 22, "operations")
 }
 
 // TestFaultsAreCopies checks that a caller can change its fault afterwards without changing the sandbox's.

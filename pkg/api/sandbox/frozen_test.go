@@ -29,9 +29,7 @@ func TestFrozenClock(t *testing.T) {
 		set("withdrawal_pace", "Processing>Completed=1h"))
 	id := b.withCallback(receiver.URL)
 	b.mustAdvance(id, "Processing")
-	if !b.Now().Equal(start) {
-		t.Errorf("it is %v", b.Now())
-	}
+	failIf(t, !b.Now().Equal(start), "it is %v", b.Now())
 	for _, c := range []struct {
 		by   time.Duration
 		want string
@@ -50,9 +48,7 @@ func TestFrozenClock(t *testing.T) {
 		t.Errorf("the step of the clock was posted as %v", all)
 	}
 	b.post("/sandbox/clock", `{"set":"now"}`)
-	if !b.Now().Equal(start) {
-		t.Errorf("set to now, it is %v", b.Now())
-	}
+	failIf(t, !b.Now().Equal(start), "set to now, it is %v", b.Now())
 }
 
 // history returns every delivery of a box: its status, the times of its attempts and its state.
@@ -179,31 +175,23 @@ func TestSeededIDs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			one, two := seededScript(t, opts...), seededScript(t, opts...)
-			if one != two {
-				t.Errorf("two runs differ:\n%s\n%s", one, two)
-			}
+			failIf(t, one != two, "two runs differ:\n%s\n%s", one, two)
 		})
 	}
 	b := frozenBox(t, sandbox.WithSeededIDs())
 	first := b.create(createPath, btcBody)
 	other := frozenBox(t, sandbox.WithSeededIDs())
-	if b.Identity() == other.Identity() {
-		t.Error("two states have one identity")
-	}
+	failIf(t, b.Identity() == other.Identity(), "two states have one identity")
 	seed := sandbox.WithSeedJSON([]byte(`{"balances":["1.00 Usd"]}`))
 	one, two := frozenBox(t, sandbox.WithSeededIDs(), seed), frozenBox(t, sandbox.WithSeededIDs(), seed)
-	if one.Identity() == two.Identity() {
-		t.Error("two states of one file have one identity")
-	}
+	failIf(t, one.Identity() == two.Identity(), "two states of one file have one identity")
 	dump := dumped(t, b)
 	must(t, b.Restore(dump))
 	if again := b.create(createPath, btcBody); again == first {
 		t.Errorf("the id %s came again", again)
 	}
 	must(t, b.Reset(""))
-	if again := b.create(createPath, btcBody); again != first {
-		t.Errorf("after a reset the first id is %s, not %s", again, first)
-	}
+	equal(t, b.create(createPath, btcBody), first, "after a reset the first id is")
 	if _, err := sandbox.New(sandbox.WithSeededIDs(), sandbox.WithState(t.TempDir()+"/box.db")); err == nil ||
 		!strings.Contains(err.Error(), "in memory") {
 		t.Errorf("with a file: %v", err)
@@ -215,9 +203,8 @@ func TestFrozenClockHasFourDigits(t *testing.T) {
 	for year, ok := range map[int]bool{-5: false, 1: false, 999: false, 1000: true, 9000: true, 9001: false,
 		9999: false, 10_000: false} {
 		_, err := sandbox.New(sandbox.WithFrozenClock(time.Date(year, 12, 31, 0, 0, 0, 0, time.UTC)))
-		if (err == nil) != ok || !ok && !strings.Contains(err.Error(), "from 1000 to 9000") {
-			t.Errorf("year %d: %v", year, err)
-		}
+		failIf(t, (err == nil) != ok || !ok && !strings.Contains(err.Error(), "from 1000 to 9000"),
+			"year %d: %v", year, err)
 	}
 }
 

@@ -59,6 +59,17 @@ func must(t interface {
 	}
 }
 
+// failIf reports what is wrong, as for Printf, if it is.
+func failIf(t interface {
+	Helper()
+	Errorf(string, ...any)
+}, wrong bool, what string, args ...any) {
+	t.Helper()
+	if wrong {
+		t.Errorf(what, args...)
+	}
+}
+
 // equal compares two values; what names them, as for Printf.
 func equal[V comparable](t interface {
 	Helper()

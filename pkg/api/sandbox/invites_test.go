@@ -27,9 +27,7 @@ func TestInviteReference(t *testing.T) {
 	sent := uuid("sent")
 	first := b.post("/api/invite", `"`+sent+`"`)
 	id := at(t, first, "invite").(string)
-	if id == sent {
-		t.Error("the invite took the UUID that was sent")
-	}
+	failIf(t, id == sent, "the invite took the UUID that was sent")
 	same(t, first, `{"invite":"`+id+`","label":"`+sent+`","url":"https://join.example/`+id+`"}`)
 	b.post("/api/invite", `"`+sent+`"`) // a reference may come twice
 }
@@ -40,9 +38,7 @@ func TestRedeem(t *testing.T) {
 	b.post("/api/invite", `"`+invite+`"`)
 	id, key, err := b.RedeemInvite(strings.ToUpper(invite), "Books")
 	must(t, err)
-	if !strings.HasPrefix(key, "till_sandbox_") || key == b.Key() {
-		t.Errorf("the reseller's key is %q", key)
-	}
+	failIf(t, !strings.HasPrefix(key, "till_sandbox_") || key == b.Key(), "the reseller's key is %q", key)
 	same(t, b.get("/api/reseller/invite?id="+id), `{"invite":"`+invite+`","label":"Books"}`)
 	same(t, b.get("/api/invite?id="+invite), `{"invite":"`+invite+`","label":"Books"}`)
 	for _, bad := range []string{invite, uuid("two"), "x"} {
@@ -55,9 +51,7 @@ func TestRedeem(t *testing.T) {
 	b.post("/api/invite", `"`+invite+`"`)
 	first, _, err1 := b.RedeemInvite(invite, "")
 	second, _, err2 := b.RedeemInvite(invite, "")
-	if err1 != nil || err2 != nil || first == second {
-		t.Errorf("redeemed twice: %s %s %v %v", first, second, err1, err2)
-	}
+	failIf(t, err1 != nil || err2 != nil || first == second, "redeemed twice: %s %s %v %v", first, second, err1, err2)
 	same(t, at(t, b.get("/api/reseller/info?id="+first), "invite_info", "label"), `"Invite 1"`)
 	if _, _, err := b.RedeemInvite(invite, "a\nb"); err == nil {
 		t.Error("a label with a line break was taken")

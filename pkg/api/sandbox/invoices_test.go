@@ -33,9 +33,7 @@ func TestInvoiceLife(t *testing.T) {
 			`"at":"2026-05-03T10:01:00"}`,
 		"Awaiting", "Paid", "Open", "Closed").Replace(open))
 	equal(t, b.Balance("Usd")-balance, 2501, "the balance grew by")
-	if b.PayInvoice(id) == nil || b.ExpireInvoice(id) == nil {
-		t.Error("a paid invoice was paid or expired again")
-	}
+	failIf(t, b.PayInvoice(id) == nil || b.ExpireInvoice(id) == nil, "a paid invoice was paid or expired again")
 	equal(t, b.Balance("Usd")-balance, 2501, "after a second payment the balance has grown by")
 }
 
@@ -48,12 +46,8 @@ func TestInvoiceExpires(t *testing.T) {
 	same(t, got["status"], `"Late"`)
 	same(t, got["state"], `"Dropped"`)
 	same(t, got["choosen"], `{}`)
-	if b.PayInvoice(id) == nil {
-		t.Error("an expired invoice was paid")
-	}
-	if b.PayInvoice(uuid("none")) == nil {
-		t.Error("an invoice that does not exist was paid")
-	}
+	failIf(t, b.PayInvoice(id) == nil, "an expired invoice was paid")
+	failIf(t, b.PayInvoice(uuid("none")) == nil, "an invoice that does not exist was paid")
 }
 
 func TestInvoiceAbsentFields(t *testing.T) {

@@ -100,9 +100,7 @@ func TestInvoiceExpiry(t *testing.T) {
 	*b.now = b.now.Add(time.Second)
 	same(t, at(t, b.get("/api/invoice?id="+waits), "status"), `"Expired"`)
 	*b.now = b.now.Add(time.Hour)
-	if err := b.PayInvoice(waits); err == nil {
-		t.Error("an invoice that has expired was paid")
-	}
+	failIf(t, b.PayInvoice(waits) == nil, "an invoice that has expired was paid")
 	same(t, at(t, b.get("/api/invoice?id="+paid), "status"), `"Paid"`)
 	for _, v := range at(t, b.get("/sandbox/dump"), "invoices").([]any) {
 		if at(t, v, "id") == waits {
@@ -167,9 +165,7 @@ func TestJumpInOrderAndOnce(t *testing.T) {
 	}
 	wg.Wait()
 	all := moments(t, path)
-	if len(all) != 3*each || !slices.IsSortedFunc(all, time.Time.Compare) {
-		t.Errorf("%d moves: %v", len(all), all)
-	}
+	failIf(t, len(all) != 3*each || !slices.IsSortedFunc(all, time.Time.Compare), "%d moves: %v", len(all), all)
 	if got, want := two.Balance("Btc"), int64(1_000_000_00000000); got != want || funds == want {
 		t.Errorf("the balance is %d after %d, want %d", got, funds, want)
 	}

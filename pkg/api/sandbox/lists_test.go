@@ -47,9 +47,7 @@ func TestPages(t *testing.T) {
 		b := newBox(t, set("first_page", test.base), set("list_order", test.order))
 		fill(b, 7)
 		got := b.post(listPath+"?page_size=3&page="+test.number, everything)
-		if orders(t, got) != test.want {
-			t.Errorf("%+v: got %q", test, orders(t, got))
-		}
+		failIf(t, orders(t, got) != test.want, "%+v: got %q", test, orders(t, got))
 		same(t, at(t, got, "total"), "7")
 		same(t, at(t, got, "page_count"), "3")
 	}
@@ -83,9 +81,7 @@ func TestPageSizes(t *testing.T) {
 	b = newBox(t, set("default_page_size", "2"), set("max_page_size", "4"), set("page_size_too_large", "clamp"))
 	fill(b, 5)
 	got := b.post(listPath+"?page_size=5", everything)
-	if orders(t, got) != "5432" {
-		t.Errorf("the clamped page is %q", orders(t, got))
-	}
+	failIf(t, orders(t, got) != "5432", "the clamped page is %q", orders(t, got))
 	same(t, at(t, got, "page_count"), "2")
 }
 
@@ -119,9 +115,7 @@ func TestFilters(t *testing.T) {
 		{`{"currencies":[{"Crypto":"Btc"}],"tags":["New"],"from":"2026-05-03T10:04:00","to":null}`, "5"},
 	} {
 		got := b.post(listPath, test.filter)
-		if orders(t, got) != test.want {
-			t.Errorf("%s: got %q, want %q", test.filter, orders(t, got), test.want)
-		}
+		failIf(t, orders(t, got) != test.want, "%s: got %q, want %q", test.filter, orders(t, got), test.want)
 		same(t, at(t, got, "total"), fmt.Sprint(len(test.want)))
 	}
 }
@@ -133,9 +127,7 @@ func TestFilterSettings(t *testing.T) {
 	must(t, b.AdvanceWithdrawal(ids[0], "Processing"))
 	equal(t, orders(t, b.post(listPath, `{"currencies":[],"tags":["New"]}`)), "321", "the orders by history")
 	got := b.post(listPath, `{"currencies":[],"tags":[],"to":"03.05.2026 10:03:00"}`)
-	if orders(t, got) != "21" {
-		t.Errorf("to is not exclusive: %q", orders(t, got))
-	}
+	failIf(t, orders(t, got) != "21", "to is not exclusive: %q", orders(t, got))
 	same(t, at(t, got, "page_content", 0, "statuses", 0, "at"), `"03.05.2026 10:02:00"`)
 	b.refused(b.send("POST", listPath, `{"currencies":[],"tags":[],"to":"2026-05-03T10:03:00Z"}`), 400,
 		"invalid_body", "to")

@@ -20,9 +20,8 @@ func TestSwap(t *testing.T) {
 	b.Fund("Btc", 10)
 	b.Fund("UsdtTrc20", 1_000_000)
 	id := b.create(createPath, `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":1000}},"address":"a"}`)
-	if b.Balance("Btc") != 0 || b.Balance("UsdtTrc20") != 406_000 {
-		t.Errorf("left: %d Btc, %d UsdtTrc20", b.Balance("Btc"), b.Balance("UsdtTrc20"))
-	}
+	failIf(t, b.Balance("Btc") != 0 || b.Balance("UsdtTrc20") != 406_000,
+		"left: %d Btc, %d UsdtTrc20", b.Balance("Btc"), b.Balance("UsdtTrc20"))
 	swaps := b.Swaps()
 	if len(swaps) != 1 {
 		t.Fatalf("%d swaps", len(swaps))
@@ -36,9 +35,7 @@ func TestSwap(t *testing.T) {
 	// costs 405600.
 	ask := `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":%d}},"address":"a"}`
 	b.refused(b.send("POST", createPath, fmt.Sprintf(ask, 677)), 422, "insufficient_funds", "677")
-	if b.Balance("UsdtTrc20") != 406_000 || len(b.Swaps()) != 1 {
-		t.Error("a refused withdrawal changed something")
-	}
+	failIf(t, b.Balance("UsdtTrc20") != 406_000 || len(b.Swaps()) != 1, "a refused withdrawal changed something")
 	b.create(createPath, fmt.Sprintf(ask, 676))
 	equal(t, b.Balance("UsdtTrc20"), 400, "the balance")
 
@@ -46,9 +43,8 @@ func TestSwap(t *testing.T) {
 	for _, status := range []string{"Processing", "Failed"} {
 		must(t, b.AdvanceWithdrawal(id, status))
 	}
-	if b.Balance("Btc") != 1000 || b.Balance("UsdtTrc20") != 400 {
-		t.Errorf("after the refund: %d Btc, %d UsdtTrc20", b.Balance("Btc"), b.Balance("UsdtTrc20"))
-	}
+	failIf(t, b.Balance("Btc") != 1000 || b.Balance("UsdtTrc20") != 400,
+		"after the refund: %d Btc, %d UsdtTrc20", b.Balance("Btc"), b.Balance("UsdtTrc20"))
 }
 
 // A ledger is a second, independent account of what a sandbox holds. It uses exact rationals, and only the

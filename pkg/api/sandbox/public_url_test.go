@@ -95,9 +95,8 @@ func TestHead(t *testing.T) {
 		answer, err := http.Head(server.URL + path)
 		must(t, err)
 		answer.Body.Close()
-		if answer.StatusCode != want || answer.ContentLength <= 0 {
-			t.Errorf("HEAD %s: %d with %d bytes", path, answer.StatusCode, answer.ContentLength)
-		}
+		failIf(t, answer.StatusCode != want || answer.ContentLength <= 0,
+			"HEAD %s: %d with %d bytes", path, answer.StatusCode, answer.ContentLength)
 	}
 	answer, err := http.Post(server.URL+"/sandbox/health", "", nil)
 	must(t, err)

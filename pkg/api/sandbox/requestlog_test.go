@@ -66,9 +66,8 @@ func TestRequestsHasEveryCall(t *testing.T) {
 		t.Errorf("got\n%s", strings.Join(got, "\n"))
 	}
 	for i, body := range map[int]string{0: btcBody, 1: btcBody, 2: `"{"`, 3: ``, 6: btcBody, 9: `{"address":"a"}`} {
-		if string(all[i].Body) != body || all[i].Cut {
-			t.Errorf("request %d has the body %s, want %s", i+1, all[i].Body, body)
-		}
+		failIf(t, string(all[i].Body) != body || all[i].Cut,
+			"request %d has the body %s, want %s", i+1, all[i].Body, body)
 	}
 }
 
@@ -76,9 +75,7 @@ func TestRequestsHasEveryCall(t *testing.T) {
 func (b box) cut(method, path, body string) {
 	b.t.Helper()
 	defer func() {
-		if recover() != http.ErrAbortHandler {
-			b.t.Error("the connection did not break")
-		}
+		failIf(b.t, recover() != http.ErrAbortHandler, "the connection did not break")
 	}()
 	b.send(method, path, body)
 }
@@ -110,9 +107,7 @@ func TestRequestsOverHTTP(t *testing.T) {
 		for _, r := range at(t, answer, "requests").([]any) {
 			got = append(got, fmt.Sprint(at(t, r, "id")))
 		}
-		if strings.Join(got, " ") != ids {
-			t.Errorf("%s: got the requests %v, want %s", query, got, ids)
-		}
+		failIf(t, strings.Join(got, " ") != ids, "%s: got the requests %v, want %s", query, got, ids)
 		same(t, at(t, answer, "dropped"), "0")
 		same(t, at(t, answer, "undecided"), "0")
 		same(t, at(t, answer, "more"), fmt.Sprint(query == "?limit=2"))
@@ -174,9 +169,7 @@ func TestRequestsShowNoKey(t *testing.T) {
 		}
 	}
 	text := b.send("GET", "/sandbox/requests", "").Body.String()
-	if strings.Contains(text, "4f1d") || strings.Contains(text, "1234567890") {
-		t.Errorf("the log shows a key: %s", text)
-	}
+	failIf(t, strings.Contains(text, "4f1d") || strings.Contains(text, "1234567890"), "the log shows a key: %s", text)
 	decode(t, text)
 }
 
@@ -209,9 +202,8 @@ func TestRequestsAreBounded(t *testing.T) {
 	}
 	all := b.Requests()
 	first := all[0].ID
-	if first < 80 || first > 120 || len(all) != 601-int(first)+1 {
-		t.Errorf("the log has %d requests from %d on", len(all), first)
-	}
+	failIf(t, first < 80 || first > 120 || len(all) != 601-int(first)+1,
+		"the log has %d requests from %d on", len(all), first)
 	same(t, at(t, b.get("/sandbox/requests?on=GET+/api/invites"), "dropped"), fmt.Sprint(first-1))
 	same(t, at(t, b.get(fmt.Sprint("/sandbox/requests?on=GET+/api/invites&since=", first-3)), "dropped"), "2")
 	same(t, at(t, b.get(fmt.Sprint("/sandbox/requests?on=GET+/api/invites&since=", first)), "dropped"), "0")

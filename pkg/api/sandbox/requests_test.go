@@ -71,9 +71,7 @@ func TestEveryOperation(t *testing.T) {
 			if !known {
 				w := b.send(method, path, "")
 				b.refused(w, 405, "wrong_method", method)
-				if w.Header().Get("Allow") == "" {
-					t.Error("no Allow header")
-				}
+				failIf(t, w.Header().Get("Allow") == "", "no Allow header")
 			}
 		}
 	}
@@ -164,9 +162,8 @@ func TestAnswerHeaders(t *testing.T) {
 	w := b.send("GET", "/api/invites", "")
 	equal(t, w.Header().Get("Content-Type"), "application/json", "Content-Type")
 	w = b.sendAs("wrong", "GET", "/api/invites", "")
-	if w.Header().Get("WWW-Authenticate") != "Bearer" || w.Header().Get("Content-Type") != "application/json" {
-		t.Errorf("headers of a 401: %v", w.Header())
-	}
+	failIf(t, w.Header().Get("WWW-Authenticate") != "Bearer" || w.Header().Get("Content-Type") != "application/json",
+		"headers of a 401: %v", w.Header())
 }
 
 func TestErrorSettings(t *testing.T) {

@@ -184,9 +184,7 @@ func TestResellerInvoices(t *testing.T) {
 
 	arrays := newShop(t, set("invoice_list", "array"), set("list_order", "oldest"))
 	got := arrays.post("/api/reseller/invoice/list?page_size=2&id="+arrays.id, `{}`).([]any)
-	if len(got) != 2 {
-		t.Errorf("%d invoices, want 2", len(got))
-	}
+	failIf(t, len(got) != 2, "%d invoices, want 2", len(got))
 	same(t, at(t, got, 0, "id"), fmt.Sprintf("%q", arrays.usd1))
 }
 

@@ -142,9 +142,8 @@ func TestCloseCutsCallbackOff(t *testing.T) {
 	quiet(t)
 	b = fileBox(t, path)
 	d := b.Deliveries()[0]
-	if d.State != "pending" || len(d.Attempts) != 1 || !strings.Contains(d.Attempts[0].Error, "closed") {
-		t.Errorf("it left %+v", d)
-	}
+	failIf(t, d.State != "pending" || len(d.Attempts) != 1 || !strings.Contains(d.Attempts[0].Error, "closed"),
+		"it left %+v", d)
 }
 
 // TestServeEndsDespiteCallback checks that Serve does not wait for receivers: a control that does is answered
@@ -214,12 +213,8 @@ func TestCallbacksInDump(t *testing.T) {
 		"withdrawal": {`"withdrawal": "` + d.Withdrawal, `"withdrawal": "` + uuid("x")},
 	} {
 		bad := strings.Replace(string(text), change[0], change[1], 1)
-		if bad == string(text) {
-			t.Errorf("%s: the test changes nothing", what)
-		}
-		if err := again.Restore([]byte(bad)); err == nil {
-			t.Errorf("a delivery with another %s was taken", what)
-		}
+		failIf(t, bad == string(text), "%s: the test changes nothing", what)
+		failIf(t, again.Restore([]byte(bad)) == nil, "a delivery with another %s was taken", what)
 	}
 }
 
@@ -249,13 +244,9 @@ func TestConcurrentCallbacks(t *testing.T) {
 			id := at(t, w, "id").(string)
 			told[id] = append(told[id], at(t, w, "current").(string))
 		}
-		if len(told) != workers*each {
-			t.Errorf("%d withdrawals were posted", len(told))
-		}
+		failIf(t, len(told) != workers*each, "%d withdrawals were posted", len(told))
 		for id, statuses := range told {
-			if strings.Join(statuses, " ") != "Processing Completed" {
-				t.Errorf("of %s was posted %v", id, statuses)
-			}
+			failIf(t, strings.Join(statuses, " ") != "Processing Completed", "of %s was posted %v", id, statuses)
 		}
 	}
 	quiet(t)

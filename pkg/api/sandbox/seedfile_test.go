@@ -3,13 +3,9 @@ package sandbox_test
 import (
 	"encoding/json"
 	"fmt"
-	"math/big"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
-
-	"pgregory.net/rapid"
 
 	"example.com/till/pkg/api/sandbox"
 )
@@ -192,82 +188,6 @@ func TestSeedFollowsSettings(t *testing.T) {
 	same(t, at(t, d, "invoices", 0, "rebate"), "10")
 	if got := at(t, d, "withdrawals", 0, "statuses").([]any); len(got) != 2 {
 		t.Errorf("the shortest way from A to C: %v", got)
-	}
-}
-
-// agree compares the figures of a reseller in answers with the sums of its invoices and withdrawals.
-func (b box) agree(t rapid.TB, id string, figures ...string) {
-	sums := map[string]map[string]*big.Int{}
-	add := func(what, code string, n int64) {
-		if sums[what] == nil {
-			sums[what] = map[string]*big.Int{}
-		}
-		if sums[what][code] == nil {
-			sums[what][code] = new(big.Int)
-		}
-		sums[what][code].Add(sums[what][code], big.NewInt(n))
-	}
-	var d struct {
-		Invoices []struct {
-			Account, Currency string
-			Phase             int
-			Total, Rebate     int64
-		}
-		Withdrawals []struct {
-			ID, Account, Currency string
-			Debit                 int64
-			Statuses              []struct{ Status string }
-		}
-		Swaps []sandbox.Swap
-	}
-	text, err := b.Dump()
-	if err == nil {
-		err = json.Unmarshal(text, &d)
-	}
-	must(t, err)
-	for _, v := range d.Invoices {
-		if v.Account == id && v.Phase == 1 {
-			add("volume", v.Currency, v.Total)
-			add("rebate", v.Currency, v.Rebate)
-			add("balance", v.Currency, v.Total)
-		}
-	}
-	for _, w := range d.Withdrawals {
-		if last := w.Statuses[len(w.Statuses)-1].Status; w.Account == id && last != "Failed" && last != "Cancelled" {
-			add("balance", w.Currency, -w.Debit)
-		}
-	}
-	for _, s := range d.Swaps {
-		if s.Account == id {
-			add("balance", s.From, -s.Taken)
-			add("balance", s.To, s.Given)
-		}
-	}
-	stats := b.get("/api/reseller/stats?id=" + id)
-	for _, c := range sandbox.Currencies() {
-		code := c.Code
-		if c.Kind == sandbox.Fiat {
-			code = strings.ToUpper(code)
-		}
-		for what, got := range map[string]any{
-			"volume":  at(b.t, stats, "total_volume", code, code),
-			"rebate":  at(b.t, stats, "total_rebates", code, code),
-			"balance": at(b.t, b.get("/api/reseller/balance?id="+id), title(c), code),
-		} {
-			want := "0"
-			if n := sums[what][c.Code]; n != nil {
-				want = n.String()
-			}
-			if slices.Contains(figures, what) && fmt.Sprint(got) != want {
-				t.Fatalf("the %s in %s is %v, and it adds up to %s", what, code, got, want)
-			}
-		}
-		// The routes for one currency agree with those for all.
-		in := "id=" + id + "&currency=" + c.Code
-		same(b.t, at(b.t, b.get("/api/reseller/balance/currency?"+in), 0, title(c), code),
-			fmt.Sprint(at(b.t, b.get("/api/reseller/balance?id="+id), title(c), code)))
-		same(b.t, at(b.t, b.get("/api/reseller/rebate/currency?"+in), c.Code, title(c), code),
-			fmt.Sprint(at(b.t, stats, "total_rebates", code, code)))
 	}
 }
 

@@ -17,9 +17,8 @@ func TestServeEndsWithItsContext(t *testing.T) {
 	if err := stop(); err != nil {
 		t.Errorf("a stop that was asked for: %v", err)
 	}
-	if _, err := net.DialTimeout("tcp", strings.TrimPrefix(url, "http://"), time.Second); err == nil {
-		t.Error("it still listens")
-	}
+	failIf(t, second(net.DialTimeout("tcp", strings.TrimPrefix(url, "http://"), time.Second)) == nil,
+		"it still listens")
 }
 
 // TestServeEndsDespiteIdleConnections checks that a connection on which no request has come, or only a part
@@ -57,9 +56,7 @@ func TestServeRefusesUnusableListeners(t *testing.T) {
 	}
 	closed := listen(t)
 	closed.Close()
-	if err := b.Serve(t.Context(), closed); err == nil {
-		t.Error("a closed listener is no error")
-	}
+	failIf(t, b.Serve(t.Context(), closed) == nil, "a closed listener is no error")
 	done, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := b.Serve(done, listen(t)); err != nil {

@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -58,9 +57,7 @@ func TestSetRefuses(t *testing.T) {
 	} {
 		b.refused(b.send("POST", "/sandbox/settings", body), 400, "invalid_body", names)
 	}
-	if after := b.send("GET", "/sandbox/settings", "").Body.String(); after != before {
-		t.Errorf("something was set: %s", after)
-	}
+	equal(t, b.send("GET", "/sandbox/settings", "").Body.String(), before, "the settings")
 	err := b.Set(map[string]string{"first_page": "2"})
 	if wrong, ok := errors.AsType[*sandbox.Error](err); !ok || wrong.Kind != sandbox.InvalidBody {
 		t.Errorf("got %v", err)
@@ -87,31 +84,6 @@ func TestSetPace(t *testing.T) {
 	if err := b.AdvanceClock(2 * time.Hour); err != nil || status(old) != "Processing" {
 		t.Errorf("without a pace, the old one is %s, %v", status(old), err)
 	}
-}
-
-// TestSetIsAtOnce checks, under the race detector, that requests see one set of settings or the other.
-func TestSetIsAtOnce(t *testing.T) {
-	b := newBox(t, set("default_page_size", "1"), set("max_page_size", "1"))
-	var running sync.WaitGroup
-	running.Go(func() {
-		for i := range 200 {
-			size := []string{"7", "1"}[i%2]
-			if err := b.Server.Set(map[string]string{"default_page_size": size, "max_page_size": size}); err != nil {
-				t.Error(err)
-			}
-		}
-	})
-	for range 4 {
-		running.Go(func() {
-			for range 100 {
-				if w := b.send("POST", listPath, everything); w.Code != 200 {
-					t.Errorf("%d %s", w.Code, w.Body)
-				}
-				b.send("POST", createPath, btcBody)
-			}
-		})
-	}
-	running.Wait()
 }
 
 // TestSetSparesRequestsInFlight checks that a request whose body is still coming when settings change is

@@ -22,24 +22,18 @@ func TestSettingsAreDocumented(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for _, s := range sandbox.Settings() {
-		if s.Meaning == "" || s.Values == "" || seen[s.Name] {
-			t.Errorf("setting %+v is incomplete, or there twice", s)
-		}
+		failIf(t, s.Meaning == "" || s.Values == "" || seen[s.Name], "setting %+v is incomplete, or there twice", s)
 		seen[s.Name] = true
 		if s.Name != "errors" {
 			continue
 		}
 		for entry := range strings.SplitSeq(s.Default, ",") {
 			reason, _, _ := strings.Cut(entry, "=")
-			if !documented[reason] {
-				t.Errorf("the package documentation does not explain %s", reason)
-			}
+			failIf(t, !documented[reason], "the package documentation does not explain %s", reason)
 			delete(documented, reason)
 		}
 	}
-	if len(documented) > 0 {
-		t.Errorf("the package documentation explains what does not exist: %v", documented)
-	}
+	failIf(t, len(documented) > 0, "the package documentation explains what does not exist: %v", documented)
 }
 
 func TestSettingDefaults(t *testing.T) {
@@ -101,16 +95,14 @@ func TestSettingsRefused(t *testing.T) {
 
 func TestKeys(t *testing.T) {
 	first, second := newBox(t), newBox(t)
-	if !strings.HasPrefix(first.Key(), sandbox.KeyPrefix) || first.Key() == second.Key() {
-		t.Errorf("keys %q and %q", first.Key(), second.Key())
-	}
+	failIf(t, !strings.HasPrefix(first.Key(), sandbox.KeyPrefix) || first.Key() == second.Key(),
+		"keys %q and %q", first.Key(), second.Key())
 	b := newBox(t, sandbox.WithKey("till_sandbox_mine"))
 	same(t, b.ok(b.sendAs("till_sandbox_mine", "GET", "/api/invites", "")), `[]`)
 	for _, key := range []string{"", "mine", "till_sandbox_", "till_sandbox_a b", "till_sandbox_é",
 		"till_sandbox_a\n"} {
-		if _, err := sandbox.New(sandbox.WithKey(key)); err == nil {
-			t.Errorf("the key %q was taken", key)
-		}
+		_, err := sandbox.New(sandbox.WithKey(key))
+		failIf(t, err == nil, "the key %q was taken", key)
 	}
 	if _, err := sandbox.New(sandbox.WithSeed("lots")); err == nil || !strings.Contains(err.Error(), "lots") {
 		t.Errorf("an unknown seed: %v", err)

@@ -19,6 +19,13 @@ func (t *T) Context() context.Context          { return context.Background() }
 func (t *T) Cleanup(f func())                  { t.cleanups = append(t.cleanups, f) }
 func (t *T) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
 
+// Must fails the test at an error.
+func (t *T) Must(err error) {
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+}
+
 // Done ends the test.
 func (t *T) Done() {
 	for i := len(t.cleanups) - 1; i >= 0; i-- {
@@ -29,9 +36,7 @@ func (t *T) Done() {
 // clientOf returns the client under test, which knows only an address and a key.
 func clientOf(t *T, box *sandbox.Running) *api.Client {
 	client, err := api.New(box.URL, api.WithAPIKey(box.Key()))
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
+	t.Must(err)
 	return client
 }
 
@@ -51,15 +56,11 @@ func ExampleStart() {
 	client := clientOf(t, box)
 
 	id, err := client.Invoices.Create(t.Context(), coffee)
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
+	t.Must(err)
 	invoice, err := client.Invoices.Get(t.Context(), id)
 	fmt.Println(invoice.Status, err)
 
-	if err := box.PayInvoice(id); err != nil {
-		t.Fatalf("%v", err)
-	}
+	t.Must(box.PayInvoice(id))
 	invoice, err = client.Invoices.Get(t.Context(), id)
 	fmt.Println(invoice.Status, err)
 	// Output:
@@ -80,21 +81,13 @@ func ExampleServer_AdvanceClock() {
 		Amount:   api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 1500},
 		Address:  "bc1qexample",
 	})
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
+	t.Must(err)
 	for _, status := range []string{"Processing", "Completed"} {
-		if err := box.AdvanceClock(24 * time.Hour); err != nil {
-			t.Fatalf("%v", err)
-		}
-		if err := box.AdvanceWithdrawal(id, status); err != nil {
-			t.Fatalf("%v", err)
-		}
+		t.Must(box.AdvanceClock(24 * time.Hour))
+		t.Must(box.AdvanceWithdrawal(id, status))
 	}
 	w, err := client.Withdrawals.Get(t.Context(), id)
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
+	t.Must(err)
 	for _, s := range w.Statuses {
 		fmt.Println(s.At, s.Status)
 	}
@@ -111,16 +104,10 @@ func ExampleServer_SetClock() {
 	box := sandbox.Start(t)
 	client := clientOf(t, box)
 
-	if err := box.SetClock(time.Date(2026, 4, 30, 23, 0, 0, 0, time.UTC)); err != nil {
-		t.Fatalf("%v", err)
-	}
+	t.Must(box.SetClock(time.Date(2026, 4, 30, 23, 0, 0, 0, time.UTC)))
 	id, err := client.Invoices.Create(t.Context(), coffee)
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
-	if err := box.SetClock(time.Time{}); err != nil { // back to the machine's
-		t.Fatalf("%v", err)
-	}
+	t.Must(err)
+	t.Must(box.SetClock(time.Time{})) // back to the machine's
 	invoice, err := client.Invoices.Get(t.Context(), id)
 	fmt.Println(invoice.CreatedDate[:len("2026-04-30")], err)
 	// Output: 2026-04-30 <nil>
@@ -135,24 +122,14 @@ func ExampleServer_RedeemInvite() {
 	client := clientOf(t, box)
 
 	invite, err := client.Invites.Create(t.Context(), "7c9e6679-7425-40de-944b-e07fc1f90ae7")
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
+	t.Must(err)
 	reseller, key, err := box.RedeemInvite(invite.Invite, "Harbour Books")
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
+	t.Must(err)
 	shop, err := api.New(box.URL, api.WithAPIKey(key))
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
+	t.Must(err)
 	id, err := shop.Invoices.Create(t.Context(), coffee)
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
-	if err := box.PayInvoice(id); err != nil {
-		t.Fatalf("%v", err)
-	}
+	t.Must(err)
+	t.Must(box.PayInvoice(id))
 	rebate, err := client.Resellers.Rebate(t.Context(), reseller)
 	fmt.Println(rebate.Amounts, err)
 	// Output: [295 USD (minor units)] <nil>
@@ -191,9 +168,7 @@ func ExampleWithState() {
 	run := func(test func(t *T, client *api.Client) error) {
 		t := new(T)
 		defer t.Done()
-		if err := test(t, clientOf(t, sandbox.Start(t, state))); err != nil {
-			t.Fatalf("%v", err)
-		}
+		t.Must(test(t, clientOf(t, sandbox.Start(t, state))))
 	}
 	run(func(t *T, client *api.Client) (err error) {
 		id, err = client.Invoices.Create(t.Context(), coffee)

@@ -74,22 +74,16 @@ func TestStateSurvivesRestart(t *testing.T) {
 	}
 	must(t, b.Close())
 	again := fileBox(t, path, sandbox.WithSeed("none"))
-	if after := again.everythingIn(ids...); after != before {
-		t.Errorf("before %s\nafter  %s", before, after)
-	}
+	equal(t, again.everythingIn(ids...), before, "after a restart")
 	if got := again.sendAs(key, "GET", "/api/invoice?id="+invoice, ""); got.Code != 200 {
 		t.Errorf("the reseller's key: %d %s", got.Code, got.Body)
 	}
-	if again.Key() == b.Key() {
-		t.Error("the key is in the file")
-	}
+	failIf(t, again.Key() == b.Key(), "the key is in the file")
 	again.refused(again.sendAs(b.Key(), "GET", "/api/invites", ""), 401, "unauthorized")
 	for name, mode := range map[string]os.FileMode{"": 0o600, "-wal": 0o600, "-shm": 0o600, ".lock": 0o600,
 		"/..": 0o700} {
 		info, err := os.Stat(filepath.Clean(path + name))
-		if err != nil || info.Mode().Perm() != mode {
-			t.Errorf("%s: %v, %v", name, info.Mode(), err)
-		}
+		failIf(t, err != nil || info.Mode().Perm() != mode, "%s: %v, %v", name, info.Mode(), err)
 	}
 }
 
@@ -104,9 +98,8 @@ func TestStateIsShared(t *testing.T) {
 	id := one.create(createPath, btcBody)
 	same(t, at(t, two.get(getPath+id), "id"), `"`+id+`"`)
 	must(t, two.AdvanceWithdrawal(id, "Cancelled"))
-	if err := one.AdvanceWithdrawal(id, "Processing"); err == nil {
-		t.Error("a withdrawal that another server has cancelled goes on")
-	}
+	failIf(t, one.AdvanceWithdrawal(id, "Processing") == nil,
+		"a withdrawal that another server has cancelled goes on")
 	same(t, at(t, one.get(getPath+id), "current"), `"Cancelled"`)
 	_, key := two.reseller("Shop")
 	if got := one.sendAs(key, "POST", "/api/invoice",
@@ -199,9 +192,7 @@ func TestStateThatFails(t *testing.T) {
 	change(t, path, "CREATE TRIGGER full BEFORE INSERT ON commits BEGIN SELECT RAISE(ABORT, 'the disk is full'); END")
 	balance := b.Balance("Btc")
 	b.refused(b.send("POST", createPath, btcBody), 500, "internal_error", "the disk is full")
-	if b.Balance("Btc") != balance {
-		t.Error("a withdrawal that was not saved took its money")
-	}
+	failIf(t, b.Balance("Btc") != balance, "a withdrawal that was not saved took its money")
 	same(t, at(t, b.post(listPath, everything), "total"), "1")
 	change(t, path, "DROP TRIGGER full")
 	b.create(createPath, btcBody)
@@ -318,9 +309,7 @@ func TestKilledServersLoseNothing(t *testing.T) {
 			}
 		}
 		for id := range acknowledged {
-			if !kept[id] {
-				t.Errorf("round %d: %s was acknowledged and is lost", round, id)
-			}
+			failIf(t, !kept[id], "round %d: %s was acknowledged and is lost", round, id)
 		}
 		cost := int64(1_000_000_00000000) - b.Balance("Btc")
 		if each := int64(len(kept)); cost != each*1500 {

@@ -24,9 +24,7 @@ func TestWithdrawalCreateAndGet(t *testing.T) {
 	equal(t, before-b.Balance("Btc"), 1500, "the balance fell by")
 	got := b.get(getPath + id)
 	merchant := at(t, got, "merchant_id").(string)
-	if merchant == "" {
-		t.Error("merchant_id is empty")
-	}
+	failIf(t, merchant == "", "merchant_id is empty")
 	same(t, got, fmt.Sprintf(`{
 		"id": %q, "external_id": 4711, "merchant_id": %q,
 		"currency": {"Crypto": "Btc"}, "amount": {"Crypto": {"Btc": 1500}},
@@ -193,9 +191,7 @@ func TestWithdrawalDuplicateOrderID(t *testing.T) {
 	b.create(createPath, body)
 	balance := b.Balance("Btc")
 	b.refused(b.send("POST", createPath, body), 422, "duplicate_order_id", "7")
-	if b.Balance("Btc") != balance {
-		t.Error("a refused withdrawal took money")
-	}
+	failIf(t, b.Balance("Btc") != balance, "a refused withdrawal took money")
 	_, key := b.reseller("other account")
 	// The merchant's order id is not a duplicate here.
 	b.refused(b.sendAs(key, "POST", createPath, body), 422, "insufficient_funds")
@@ -213,13 +209,9 @@ func TestWithdrawalStatuses(t *testing.T) {
 		`"at":"2026-05-03T10:01:30"}]`)
 	same(t, at(t, got, "current"), `"Processing"`)
 	for _, status := range []string{"New", "Cancelled", "Processing", "completed", ""} {
-		if err := b.AdvanceWithdrawal(id, status); err == nil {
-			t.Errorf("a Processing withdrawal became %q", status)
-		}
+		failIf(t, b.AdvanceWithdrawal(id, status) == nil, "a Processing withdrawal became %q", status)
 	}
-	if err := b.AdvanceWithdrawal("nothing", "Processing"); err == nil {
-		t.Error("a withdrawal that does not exist was advanced")
-	}
+	failIf(t, b.AdvanceWithdrawal("nothing", "Processing") == nil, "a withdrawal that does not exist was advanced")
 
 	for status, back := range map[string]int64{"Completed": 0, "Failed": 1500} {
 		b := newBox(t)
