@@ -43,16 +43,6 @@ func TestLoseCallback(t *testing.T) {
 	failIf(t, err != nil || d.State != "delivered", "resent, it is %s, %v", d.State, err)
 }
 
-// TestLoseCallbackTimes checks that the fault counts deliveries, also that of a creation.
-func TestLoseCallbackTimes(t *testing.T) {
-	b := callbackBox(t, set("callback_on_create", "yes"), sandbox.WithFault(sandbox.Fault{Do: "lose-callback",
-		Times: 1}))
-	in := newReceiver(t, nil)
-	b.mustAdvance(b.withCallback(in.URL), "Processing")
-	wantStates(t, b, "New lost 0, Processing delivered 1")
-	b.counted("lose-callback:1/1")
-}
-
 // TestCallbackFaultsCombine checks that of several delays the longest counts, and that a delivery that is
 // lost as well is not due, so that a dump of it can be taken back.
 func TestCallbackFaultsCombine(t *testing.T) {

@@ -106,15 +106,6 @@ func TestStaleListCombines(t *testing.T) {
 	same(t, at(t, b.post(listPath, `{"currencies":[],"tags":[],"to":"2026-05-03T09:00:00Z"}`), "total"), "0")
 }
 
-// TestStatusRetryAfter checks the header that tells a client when to try again.
-func TestStatusRetryAfter(t *testing.T) {
-	for do, want := range map[string]string{"status=429,retry-after=5": "5", "status=503,bare,retry-after=0": "0",
-		"status=429": ""} {
-		b := newBox(t, sandbox.WithFault(sandbox.Fault{Do: do}))
-		equal(t, b.send("GET", "/api/invites", "").Header().Get("Retry-After"), want, "%s: Retry-After is", do)
-	}
-}
-
 // TestBodyFault checks that the answer has exactly the bytes of the fault, that nothing is done, and that a
 // dump has them.
 func TestBodyFault(t *testing.T) {

@@ -118,9 +118,7 @@ func TestFaultKinds(t *testing.T) {
 			func(text string) bool { return text[0] == '"' && len(text) == 19 }, "application/json"}, // of 39 bytes
 		{"delay=1ms", "1", 200, nil, func(text string) bool { return len(text) == 39 }, "application/json"},
 		{"status=503", "0", 503, nil, envelopeOf, "application/json"},
-		{"status=422", "0", 422, nil, envelopeOf, "application/json"},
 		{"status=200", "0", 200, nil, envelopeOf, "application/json"},
-		{"status=599", "0", 599, nil, envelopeOf, "application/json"},
 		{"status=503,bare", "0", 503, nil, func(text string) bool { return text == "503 Service Unavailable\n" },
 			"text/plain; charset=utf-8"},
 		{"status=599,bare", "0", 599, nil, func(text string) bool { return text == "599\n" },
@@ -147,6 +145,7 @@ func TestFaultKinds(t *testing.T) {
 				"the client gets the error %v", err)
 			failIf(t, status != c.status || c.text != nil && !c.text(text) || header.Get("Content-Type") != c.kind,
 				"the client gets %d %q %q", status, header.Get("Content-Type"), text)
+			failIf(t, strings.Contains(c.do, "retry-after=5") != (header.Get("Retry-After") == "5"), "the headers are %v", header)
 			<-l.ended
 			failIf(t, l.requests != 1, "the client sent %d requests", l.requests)
 			equal(t, b.withdrawals(), c.done, "withdrawals")
@@ -262,20 +261,16 @@ func TestFaultMatch(t *testing.T) {
 		{nil, true},
 		{map[string]string{"external_order_id": "4711"}, true},
 		{map[string]string{"external_order_id": "471"}, false},
-		{map[string]string{"external_order_id": ""}, false},
 		{map[string]string{"address": "a=b"}, true},
 		{map[string]string{"currency.Crypto": "Btc"}, true},
-		{map[string]string{"currency.Fiat": "Btc"}, false},
 		{map[string]string{"amount.Fiat.USD": "2500"}, true},
 		{map[string]string{"amount.Fiat.USD": "2500.0"}, false},
 		{map[string]string{"amount.Fiat.USD.x": "2500"}, false},
 		{map[string]string{"amount.Fiat": `{"USD":2500}`}, false}, // objects and arrays do not match
 		{map[string]string{"callback": "null"}, true},
 		{map[string]string{"address.0": "a"}, false},
-		{map[string]string{"memo": ""}, false},
 		{map[string]string{"currency.Crypto": "Btc", "external_order_id": "4711"}, true},
 		{map[string]string{"currency.Crypto": "Eth", "external_order_id": "4711"}, false},
-		{map[string]string{"external_order_id": "4711", "x": "1"}, false},
 	} {
 		b := newBox(t, sandbox.WithFault(sandbox.Fault{Do: "status=503", Match: c.match}))
 		if got := b.send("POST", createPath, body).Code; (got == 503) != c.hits {
