@@ -26,7 +26,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// CallbackCommand returns the callback command.
 func CallbackCommand(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.Group("callback", "Receive the callbacks of withdrawals", listenCommand(a))
 	cmd.Long = `Receive what the service posts to the callback URL of a withdrawal. Nothing is

@@ -16,7 +16,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// answerOf returns the result of the last attempt.
 func answerOf(d sandbox.Delivery) string {
 	if len(d.Attempts) == 0 {
 		return ""
@@ -66,7 +65,6 @@ func (a *advanced) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, &a.Withdrawal)
 }
 
-// advancedView shows the delivery's answer after the withdrawal's own columns.
 func advancedView(m money.Registry) render.View[advanced] {
 	view := render.Map(views.Withdrawals(m), func(a advanced) api.Withdrawal { return a.Withdrawal })
 	view.JSON = render.Received[advanced](func(a advanced) []byte { return a.raw })

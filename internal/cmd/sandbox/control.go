@@ -154,7 +154,6 @@ func missing(err error, what, id string, list ...string) error {
 		Hint: payout.NewHint("see", list...)}
 }
 
-// ask reads something from the sandbox.
 func ask[T any](s *cmdutil.Session, path string) (answer T, err error) {
 	client, err := s.Client()
 	if err != nil {

@@ -87,7 +87,6 @@ many calls.`,
 	return cmd
 }
 
-// faultOrder is a fault as the sandbox takes it.
 type faultOrder struct {
 	Do    string            `json:"do"`
 	On    string            `json:"on"`
@@ -98,7 +97,6 @@ type faultOrder struct {
 	Body  []byte            `json:"body,omitempty"` // encoded in base64
 }
 
-// fault checks the flags before anything is sent.
 func (flags faultFlags) fault(cmd *cobra.Command) (order faultOrder, err error) {
 	f := flags.Fault
 	f.Rate, err = strconv.ParseFloat(flags.rate, 64)

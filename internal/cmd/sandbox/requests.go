@@ -21,7 +21,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// requestFlags select requests of the log, and say how many there must be.
 type requestFlags struct {
 	expectation
 	on    string

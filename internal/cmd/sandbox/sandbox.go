@@ -26,7 +26,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Command returns the sandbox command.
 func Command(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.Group("sandbox", "Run the service on this machine, without real money",
 		runCommand(a), serveCommand(a), settingsCommand(a),
@@ -92,7 +91,6 @@ func sandboxAddressView(money.Registry) render.View[sandboxAddress] {
 		render.Field("api_key", "API key of the sandbox", render.Own, func(s row) string { return s.APIKey }))
 }
 
-// environment returns the variables that a program needs to find the sandbox.
 func (s sandboxAddress) environment() []string {
 	return []string{"TILL_BASE_URL=" + s.BaseURL, "TILL_API_KEY=" + s.APIKey, "TILL_PROFILE=" + config.Sandbox,
 		"TILL_JOURNAL=" + s.journal}
@@ -186,7 +184,6 @@ func serveOn(s *cmdutil.Session, server *sandbox.Server, listener net.Listener) 
 	}
 }
 
-// readyFiles returns the files of --ready-file and --env-file, after a check that they can be written.
 func (flags serverFlags) readyFiles(cmd *cobra.Command) (ready, env *readyFile, err error) {
 	ready = jsonReadyFile("ready-file", flags.readyFile, "base_url", "api_key")
 	env = envReadyFile("env-file", flags.env)

@@ -137,7 +137,6 @@ func startWithSandbox(a *cmdutil.App, cmd *cobra.Command, drop func(name, value 
 	return s, nil
 }
 
-// commandAfterDash requires a command after the two dashes, and nothing before them.
 func commandAfterDash(cmd *cobra.Command, given []string) error {
 	wrong := func(what string) error {
 		return cmdutil.UsageError(cmdutil.CommandName(cmd)+what, "write it after two dashes", "sandbox", "run", "--", "COMMAND")

@@ -163,7 +163,6 @@ read. It has hashes of the resellers' API keys, not the keys.
 // A seed is the initial state of a sandbox. The sandbox reads it as JSON. A person may write YAML, which
 // needs fewer marks. The conversion to JSON keeps every digit: a number never passes through a float.
 
-// isSeed reports whether name is a built-in seed and not a file.
 func isSeed(name string) bool { return name == "demo" || name == "none" }
 
 const seedHint = "name demo, none, or a file: till sandbox seed --help shows one"

@@ -35,7 +35,6 @@ func (s *Server) heldIn(id string, b store.Book, code string) (held money.Amount
 	return held, err
 }
 
-// readIncludeFiat returns the fiat currency of the requested equivalent, or "".
 func (s *settings) readIncludeFiat(q *wire.Query) string {
 	if !q.Has("include_fiat") {
 		if s.includeFiat == "required" {

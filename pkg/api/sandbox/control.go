@@ -44,10 +44,8 @@ func (s *Server) controls() []route {
 	}
 }
 
-// maxDump is the size in bytes of the largest body that the controls accept.
 const maxDump = 256 << 20
 
-// stateView is the id of the state, and that of the account that asks.
 type stateView struct {
 	ID       string `json:"id"`
 	Merchant string `json:"merchant_id"`
@@ -149,7 +147,6 @@ func (s *Server) controlRestore(r *request) action {
 	}
 }
 
-// clockView is the sandbox's time, and how far it is ahead of the machine's.
 type clockView struct {
 	Now    string `json:"now"`
 	Offset string `json:"offset"`
@@ -194,7 +191,6 @@ func (s *Server) controlSetClock(r *request) action {
 //go:embed openapi.yaml
 var description []byte
 
-// describe answers with the description. Its server is the address of the sandbox or of its proxy.
 func (s *Server) describe(r *request) action {
 	return func() (any, error) {
 		doc := map[string]any{}

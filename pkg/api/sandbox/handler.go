@@ -40,7 +40,6 @@ type route struct {
 // An action returns the value to write as JSON, or a failure.
 type action func() (any, error)
 
-// always is the handler of a request from which nothing is read.
 func always(do action) func(*request) action { return func(*request) action { return do } }
 
 func (s *Server) routeTable() map[string]map[string]route {

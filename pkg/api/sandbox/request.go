@@ -120,7 +120,6 @@ func parsePublicURL(address string) (*url.URL, error) {
 	return u, nil
 }
 
-// base returns the address of the sandbox for the sender of a request, without a slash at the end.
 func (s *Server) base(r *http.Request) string {
 	switch {
 	case s.public != nil:
@@ -177,7 +176,6 @@ func (s *Server) checkOrigin(r *http.Request) error {
 		"The request comes from a web page of another origin; call the sandbox from a program, or from its own pages.")
 }
 
-// originOf returns the origin of an address, always with its port.
 func originOf(u *url.URL) string {
 	port := u.Port()
 	switch {

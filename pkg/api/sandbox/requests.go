@@ -42,7 +42,6 @@ func (w *logged) Write(b []byte) (int, error) {
 	return w.ResponseWriter.Write(b)
 }
 
-// record reads the body of a request, and adds the request to the log.
 func (s *Server) record(w http.ResponseWriter, req *request) *logged {
 	r := req.http
 	req.received, req.broken = readBody(r.Body, req.choices.maxBody)

@@ -63,7 +63,6 @@ func (s *Server) serve(ctx context.Context, listener net.Listener, grace time.Du
 	return nil
 }
 
-// endGrace is how long the requests in flight have at the end.
 const endGrace = 5 * time.Second
 
 // TB is the part of a test that Start needs: a *testing.T, *testing.B or *testing.F has it. TB is defined

@@ -59,7 +59,6 @@ func duration(name, def, limit, meaning string, field *time.Duration) definition
 		})
 }
 
-// unlimited is what the value none of a limit means.
 const unlimited = math.MaxInt64
 
 // limit returns a setting for a number that may also be none, which is the default.
@@ -123,7 +122,6 @@ func parseRebate(value string) (int64, bool) {
 	return n, ok && n <= 100*store.PercentScale
 }
 
-// parseCurrencies accepts any subset of the registry, in any order.
 func parseCurrencies(value string) (all []money.Currency, ok bool) {
 	for code := range strings.SplitSeq(value, ",") {
 		c := money.ByCode[code]

@@ -85,6 +85,7 @@ func TestWithdrawalRefused(t *testing.T) {
 		{"bare code", swap(`{"Crypto":"Btc"}`, `"Btc"`), "invalid_body", "currency"},
 		{"two kinds", swap(`{"Crypto":"Btc"}`, `{"Crypto":"Btc","Fiat":"Usd"}`), "invalid_body", "currency"},
 		{"small code", swap(`{"Crypto":"Btc"}`, `{"Crypto":"btc"}`), "unknown_currency", "btc"},
+		{"code is a number", swap(`{"Crypto":"Btc"}`, `{"Crypto":1}`), "invalid_body", "currency.Crypto"},
 		{"wrong kind", swap(`{"Crypto":"Btc"}`, `{"Fiat":"Btc"}`), "unknown_currency", "Btc"},
 
 		{"no amount", swap(`"amount":{"Crypto":{"Btc":1500}},`, ``), "invalid_body", "amount"},

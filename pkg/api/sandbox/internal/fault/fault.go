@@ -34,7 +34,6 @@ type doing struct {
 	retryAfter string // the header; empty: none
 }
 
-// A kind says what all faults of a name have in common.
 type kind struct {
 	strikes   func(operation string) bool // nil: every operation
 	continues bool                        // the next faults are asked too, because it does not decide the answer
@@ -227,10 +226,8 @@ func (in *fields) hold(path, value string) bool {
 	return raw[0] != '{' && raw[0] != '[' && string(raw) == value
 }
 
-// IsOn reports whether the On of a fault, or of another filter, names an operation.
 func IsOn(on, operation string) bool { return on == "" || on == everyOperation || on == operation }
 
-// Holds reports whether the fields of a request have all values of match.
 func Holds(match map[string]string, query string, body []byte) bool {
 	if len(match) == 0 {
 		return true

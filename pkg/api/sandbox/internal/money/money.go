@@ -61,7 +61,6 @@ var ByCode = func() map[string]Currency {
 	return m
 }()
 
-// Codes returns the codes of one kind, or of both, as a list for an error message.
 func Codes(currencies []Currency, kind string) string {
 	var codes []string
 	for _, c := range currencies {

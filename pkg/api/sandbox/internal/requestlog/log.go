@@ -85,10 +85,8 @@ func (e *Entry) size() int {
 	return size
 }
 
-// Answered notes the status of the answer. The first one counts.
 func (e *Entry) Answered(status int) { e.status.CompareAndSwap(0, int32(status)) }
 
-// Struck notes a fault that strikes the request.
 func (e *Entry) Struck(do string) {
 	if old := e.fault.Load(); old != nil {
 		do = *old + ", " + do
@@ -131,7 +129,6 @@ type Rows struct {
 	Last      int64     `json:"-"`         // the newest id of the log
 }
 
-// Select returns the rows that a filter selects.
 func (l *Log) Select(f Filter) Rows {
 	l.mu.Lock()
 	rows, oldest, found := slices.Clone(l.rows), l.last+1, Rows{Requests: []Request{}, Last: l.last}

@@ -12,7 +12,6 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/store"
 )
 
-// seedUnits is the number of whole units of each currency in a fresh sandbox.
 const seedUnits = 1_000_000
 
 // A Maker makes the first change of a state from a seed.

@@ -156,7 +156,6 @@ func (p *seedReader) unique(in *wire.Object, key, id string) string {
 	return id
 }
 
-// label reads a label. In a dump it may be empty.
 func (p *seedReader) label(in *wire.Object, otherwise string) string {
 	if p.whole && string(in.Fields["label"]) == `""` {
 		return ""
@@ -164,7 +163,6 @@ func (p *seedReader) label(in *wire.Object, otherwise string) string {
 	return in.TextOr("label", otherwise)
 }
 
-// time reads a time in RFC 3339, or returns otherwise if there is none.
 func (p *seedReader) time(in *wire.Object, key string, otherwise time.Time) time.Time {
 	if !in.Has(key) {
 		return otherwise

@@ -380,7 +380,6 @@ type Dump struct {
 
 const dumpFormat = "till-sandbox/1"
 
-// DumpOf returns the whole state of a store.
 func DumpOf(s *store.Store) (d Dump) {
 	d = Dump{Format: dumpFormat, Balances: []store.Move{}, Resellers: []*store.Reseller{}, Invoices: []*store.Invoice{},
 		Withdrawals: []*store.Withdrawal{}, Swaps: []store.Swap{}}
@@ -416,7 +415,6 @@ func copies[R any](records []*R) []*R {
 	return all
 }
 
-// FromJSON returns the change that begins a state with a seed in JSON.
 func (o *Maker) FromJSON(seed []byte) (store.Change, error) {
 	ids := o.newIDs(seed)
 	d, err := o.readSeed(seed, ids)

@@ -57,7 +57,6 @@ func (st *State) putDelivery(d *Delivery) {
 	}
 }
 
-// Delivery returns a delivery, and the id of the first pending delivery of its withdrawal.
 func (s *Store) Delivery(id string) (d Delivery, first string) {
 	s.Read(func(st *State) {
 		if found := st.Deliveries[id]; found != nil {
@@ -132,7 +131,6 @@ func (s *Store) AddFault(f Fault) (Fault, error) {
 	return f.copied(), nil
 }
 
-// ListFaults returns all faults, in the order in which they are asked.
 func (s *Store) ListFaults() []Fault {
 	all := []Fault{}
 	for _, f := range *s.Faults.Load() {

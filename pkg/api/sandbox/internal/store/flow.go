@@ -52,7 +52,6 @@ func ParseFlow(text string) (Flow, error) {
 	return f, nil
 }
 
-// check returns an error if a withdrawal cannot go from one status to another.
 func (f *Flow) check(from, to string) error {
 	if slices.Contains(f.Next[from], to) {
 		return nil

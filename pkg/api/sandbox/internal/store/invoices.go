@@ -71,7 +71,6 @@ func (s *Store) AddInvoice(v *Invoice) error {
 	})
 }
 
-// PayInvoice pays a waiting invoice in full.
 func (s *Store) PayInvoice(id string) error { return s.pay(id, "never") }
 
 // TryPayment is the payment of a customer: like PayInvoice, unless the setting payment_fails lets it fail.
@@ -133,7 +132,6 @@ func (v Invoice) expire(at time.Time) Change {
 	return Change{Invoice: &v}
 }
 
-// waiting returns a copy of an invoice that can still be paid.
 func (st *State) waiting(id string) (Invoice, error) {
 	v := st.Invoices[id]
 	switch {

@@ -69,7 +69,6 @@ func (t *schedule) take(c Change) {
 	}
 }
 
-// announce publishes the time of the next appointment to those who do not hold the lock.
 func (t *schedule) announce() {
 	var next *time.Time
 	if len(t.queue) > 0 {

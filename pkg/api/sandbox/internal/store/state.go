@@ -172,7 +172,6 @@ func (st *State) apply(c Change) {
 	}
 }
 
-// put stores a copy of a record under its id, in place of the old one, and reports whether there was none.
 func put[R any](records map[string]*R, id string, r *R) (kept *R, isNew bool) {
 	if old := records[id]; old != nil {
 		*old = *r

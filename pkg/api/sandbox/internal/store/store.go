@@ -44,7 +44,6 @@ type pending struct {
 // Announce returns the delivery for a change of status, or nil, and what else changes with it.
 type Announce func(*State, *Withdrawal) (*Delivery, []Change)
 
-// New returns a store without a state. announce returns the deliveries of its withdrawals.
 func New(t *Terms, clock func() time.Time, announce Announce) *Store {
 	s := &Store{clock: clock, announce: announce, schedule: schedule{wake: make(chan struct{}, 1)}}
 	s.setTerms(t)

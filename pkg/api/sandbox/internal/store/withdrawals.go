@@ -99,7 +99,6 @@ func (s *Store) Advance(id, status string) (made *Delivery, err error) {
 	return made, err
 }
 
-// Shows reports whether the key of account can see the records of owner.
 func (s *Terms) Shows(st *State, account, owner string) bool {
 	return owner == account || account == st.Merchant && s.MerchantSees == "all"
 }

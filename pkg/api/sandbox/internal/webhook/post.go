@@ -41,7 +41,6 @@ func (c *Sender) checkDialled(_, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// post makes one request, and reports whether its target was refused.
 func (c *Sender) post(address, body string) (a store.Attempt, refused bool) {
 	limits := c.limits()
 	ctx, cancel := context.WithTimeout(c.ctx, limits.Timeout)

@@ -59,7 +59,6 @@ const (
 	pendingEvery = time.Second // how often Serve looks for deliveries without a round
 )
 
-// New makes a sender of the deliveries in a store.
 func New(s *store.Store, limits func() Limits, frozen bool) *Sender {
 	c := &Sender{store: s, limits: limits, frozen: frozen, slots: make(chan struct{}, maxOut),
 		rounds: map[string]*round{}, news: make(chan struct{})}
@@ -166,7 +165,6 @@ func (c *Sender) timeOf(d *store.Delivery) time.Time {
 	return now
 }
 
-// Busy returns the rounds in which something is being posted.
 func (c *Sender) Busy() map[*round]bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -194,7 +192,6 @@ func (c *Sender) AwaitOthers(ctx context.Context, busy map[*round]bool) {
 	}
 }
 
-// rest returns how long to wait after so many attempts.
 func (c *Sender) rest(attempts int) time.Duration {
 	rest := c.limits().Backoff
 	for range attempts - 1 {
@@ -233,7 +230,6 @@ func (c *Sender) start(withdrawal, cause string) *round {
 	return nil
 }
 
-// deliver runs a round.
 func (c *Sender) deliver(withdrawal string, r *round) {
 	for {
 		var d store.Delivery
@@ -308,7 +304,6 @@ func (c *Sender) AwaitFirst(ctx context.Context, made *store.Delivery) (d store.
 	return d
 }
 
-// Resend posts a delivery again, whatever its state, and returns it as it is after the attempt.
 func (c *Sender) Resend(ctx context.Context, id string) (store.Delivery, error) {
 	d, first := c.store.Delivery(id)
 	switch {
@@ -386,7 +381,6 @@ func (c *Sender) deliverNow(ctx context.Context, d store.Delivery) (now store.De
 	return now, err
 }
 
-// makeDue lets a delivery be posted before it is due, and starts a round for it.
 func (c *Sender) makeDue(id string) error {
 	return c.store.Write(func(st *store.State) (store.Change, error) {
 		d := st.Deliveries[id]
@@ -431,7 +425,6 @@ func (c *Sender) Forget() {
 	})
 }
 
-// Close ends all rounds and cuts off the requests in flight.
 func (c *Sender) Close() {
 	c.mu.Lock()
 	c.stop()

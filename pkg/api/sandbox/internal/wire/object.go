@@ -258,7 +258,6 @@ func (o *Object) Inner(raw json.RawMessage, path string) *Object {
 	return NewObject(raw, path, o.rules, o.Err)
 }
 
-// AsString returns the text of a JSON string, and whether raw is one.
 func AsString(raw json.RawMessage) (string, bool) {
 	if raw[0] != '"' {
 		return "", false
@@ -271,7 +270,6 @@ func AsString(raw json.RawMessage) (string, bool) {
 	return text, err == nil
 }
 
-// JSONType names the type of a JSON value for a message.
 func JSONType(raw json.RawMessage) string {
 	switch raw[0] {
 	case '{':
@@ -302,7 +300,6 @@ func (o *Object) Rate(key string) float64 {
 	return rate
 }
 
-// Texts reads an object whose values are strings, which may be empty.
 func (o *Object) Texts(key string) map[string]string { return o.Field(key).AllTexts() }
 
 // AllTexts reads every field of an object as a string, which may be empty.

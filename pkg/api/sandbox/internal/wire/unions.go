@@ -74,7 +74,6 @@ func (o *Object) Amount(key string) money.Amount {
 	return money.Amount{Code: c.Code, Minor: minor}
 }
 
-// oneOfKinds returns the only key, Crypto or Fiat, and its value.
 func (o *Object) oneOfKinds() (kind string, raw json.RawMessage) {
 	if *o.Err != nil {
 		return "", nil
@@ -95,7 +94,6 @@ func (o *Object) CheckBounds(key string, minor int64) {
 	}
 }
 
-// currencyCode returns the code as it is in a Currency and in a query parameter.
 func currencyCode(c money.Currency) string { return c.Code }
 
 // lookUp returns the currency of a code. It must be of the kind of the key, Crypto or Fiat.
@@ -127,7 +125,6 @@ func (s *Rules) find(code string, shown func(money.Currency) string) (money.Curr
 	return money.Currency{}, false
 }
 
-// Known returns the codes that find accepts, as a list for an error message.
 func (s *Rules) Known(kind string) string {
 	if s == nil {
 		return money.Codes(money.Registry, kind)

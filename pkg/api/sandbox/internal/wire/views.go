@@ -36,7 +36,6 @@ type addressIn struct {
 	Address  string `json:"address"`
 }
 
-// ListAddress returns the address in the form of a list.
 func (s *Rules) ListAddress(w *store.Withdrawal) any {
 	kind := money.Crypto
 	if s.FiatAddress == "fiat" {
@@ -83,7 +82,6 @@ func (s *Rules) ViewWithdrawal(w *store.Withdrawal, merchant string, address any
 	return v
 }
 
-// shownMerchant returns the merchant_id for the records of an account.
 func (s *Rules) shownMerchant(account, merchant string) string {
 	if s.MerchantIDOf == "merchant" {
 		account = merchant
@@ -124,7 +122,6 @@ type invoiceView struct {
 	State           string       `json:"state"`
 }
 
-// choosenView is the payment choice of a paid invoice.
 type choosenView struct {
 	Currency currencyView `json:"currency"`
 	Amount   AmountView   `json:"amount"`
@@ -162,7 +159,6 @@ func (s *Rules) ViewInvoice(v *store.Invoice) any {
 	return view
 }
 
-// ViewFinished reports whether an invoice is finished.
 func (s *Rules) ViewFinished(v *store.Invoice) any {
 	return v.Phase == store.Paid || v.Phase == store.Expired && s.InvoiceFinished == "closed"
 }
@@ -235,7 +231,6 @@ func (s *Rules) ViewBalances(_ *store.Reseller, a *store.Account) any {
 	return grouped
 }
 
-// statsView is the statistics of section 2.8.
 type statsView struct {
 	ID             string                      `json:"id"`
 	Label          string                      `json:"label"`
