@@ -218,11 +218,15 @@ func seedJSON(text []byte, extension string) (json.RawMessage, error) {
 	if doc.Kind == 0 || doc.Content[0].Kind != yaml.MappingNode {
 		return nil, errors.New("it holds no fields such as resellers and invoices")
 	}
-	var b bytes.Buffer
-	if err := writeJSON(jsontext.NewEncoder(&b), doc.Content[0]); err != nil {
+	value, err := seedValue(doc.Content[0])
+	if err != nil {
 		return nil, err
 	}
-	return bytes.TrimSpace(b.Bytes()), nil
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err = enc.Encode(value)
+	return bytes.TrimSpace(b.Bytes()), err
 }
 
 func notYAML(err error) error {
@@ -233,59 +237,53 @@ var plainNumber = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?$`)
 })
 
-// writeJSON writes a YAML value as JSON. It refuses values that JSON does not have, and duplicate keys.
-func writeJSON(enc *jsontext.Encoder, n *yaml.Node) error {
+// seedValue returns a YAML value for JSON. It refuses values that JSON does not have, and duplicate keys.
+func seedValue(n *yaml.Node) (any, error) {
 	if n.Kind == yaml.AliasNode || n.Anchor != "" {
-		return fmt.Errorf("line %d: anchors and aliases are not for a seed; write it out", n.Line)
+		return nil, fmt.Errorf("line %d: anchors and aliases are not for a seed; write it out", n.Line)
 	}
 	switch tag := n.ShortTag(); {
 	case n.Kind == yaml.SequenceNode:
-		if err := enc.WriteToken(jsontext.BeginArray); err != nil {
-			return err
-		}
-		for _, item := range n.Content {
-			if err := writeJSON(enc, item); err != nil {
-				return err
+		list := make([]any, len(n.Content))
+		for i, item := range n.Content {
+			var err error
+			if list[i], err = seedValue(item); err != nil {
+				return nil, err
 			}
 		}
-		return enc.WriteToken(jsontext.EndArray)
+		return list, nil
 	case n.Kind == yaml.MappingNode:
-		return writeObject(enc, n)
+		return seedFields(n)
 	case tag == "!!str", tag == "!!timestamp":
-		return enc.WriteToken(jsontext.String(n.Value))
+		return n.Value, nil
 	case tag == "!!null":
-		return enc.WriteToken(jsontext.Null)
+		return nil, nil
 	case tag == "!!bool":
-		return enc.WriteToken(jsontext.Bool(strings.EqualFold(n.Value, "true")))
+		return strings.EqualFold(n.Value, "true"), nil
 	case tag != "!!int" && tag != "!!float":
-		return fmt.Errorf("line %d: the tag %s is not for a seed", n.Line, tag)
+		return nil, fmt.Errorf("line %d: the tag %s is not for a seed", n.Line, tag)
 	case !plainNumber().MatchString(n.Value):
-		return fmt.Errorf("line %d: %s is not a plain decimal number; write one, or put quotes around text",
+		return nil, fmt.Errorf("line %d: %s is not a plain decimal number; write one, or put quotes around text",
 			n.Line, n.Value)
 	}
-	return enc.WriteValue(jsontext.Value(n.Value))
+	return json.Number(n.Value), nil
 }
 
-func writeObject(enc *jsontext.Encoder, n *yaml.Node) error {
-	if err := enc.WriteToken(jsontext.BeginObject); err != nil {
-		return err
-	}
-	given := map[string]bool{}
+func seedFields(n *yaml.Node) (map[string]any, error) {
+	fields := map[string]any{}
 	for i := 0; i < len(n.Content); i += 2 {
 		key := n.Content[i]
+		_, twice := fields[key.Value]
 		switch {
 		case key.Kind != yaml.ScalarNode || key.ShortTag() != "!!str" || key.Anchor != "":
-			return fmt.Errorf("line %d: the name of a field must be plain text", key.Line)
-		case given[key.Value]:
-			return fmt.Errorf("line %d: %s is given twice; give it once", key.Line, key.Value)
+			return nil, fmt.Errorf("line %d: the name of a field must be plain text", key.Line)
+		case twice:
+			return nil, fmt.Errorf("line %d: %s is given twice; give it once", key.Line, key.Value)
 		}
-		given[key.Value] = true
-		if err := enc.WriteToken(jsontext.String(key.Value)); err != nil {
-			return err
-		}
-		if err := writeJSON(enc, n.Content[i+1]); err != nil {
-			return err
+		var err error
+		if fields[key.Value], err = seedValue(n.Content[i+1]); err != nil {
+			return nil, err
 		}
 	}
-	return enc.WriteToken(jsontext.EndObject)
+	return fields, nil
 }

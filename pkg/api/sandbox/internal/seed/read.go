@@ -27,9 +27,14 @@ type seedReader struct {
 	*Maker
 	maker *store.IDs // of what the seed leaves out
 	now   time.Time  // the machine's time, later the seed's
-	d     Dump
-	whole bool // has a format line
+	whole bool       // has a format line
+	nth   int        // which record of its list is read, from 1
 	err   error
+
+	merchant string
+	ahead    int64          // of the clock, in seconds
+	records  []store.Change // one for each, in the order in which they refer to each other
+	balances []store.Move
 
 	ids      map[string]bool
 	accounts map[string]string        // by id and by label, to the id
@@ -42,7 +47,9 @@ type seedReader struct {
 	byID     map[string]*store.Withdrawal
 }
 
-func (o *Maker) readSeed(text []byte, ids *store.IDs) (Dump, error) {
+// FromJSON returns the change that begins a state with a seed in JSON.
+func (o *Maker) FromJSON(text []byte) (store.Change, error) {
+	ids := o.newIDs(text)
 	p := &seedReader{
 		Maker: o, maker: ids, now: o.Clock(), ids: map[string]bool{}, accounts: map[string]string{},
 		keys:   map[store.KeyHash]bool{store.KeyHash(strings.Repeat("0", 64)): true, o.MerchantKey: true},
@@ -55,10 +62,14 @@ func (o *Maker) readSeed(text []byte, ids *store.IDs) (Dump, error) {
 		err = p.err
 	}
 	if err != nil {
-		return Dump{}, refusal.New(refusal.InvalidBody, "The seed is refused: %v", err)
+		return store.Change{}, refusal.New(refusal.InvalidBody, "The seed is refused: %v", err)
 	}
-	return p.d, nil
+	offset := int64(time.Duration(p.ahead) * time.Second)
+	return store.Change{Begin: &store.Beginning{ID: store.NewUUID(), Merchant: p.merchant, IDs: ids}, Offset: &offset,
+		Then: append(p.records, store.Change{Moves: p.balances})}, nil
 }
+
+func (p *seedReader) add(c store.Change) { p.records = append(p.records, c) }
 
 func decodeSeed(text []byte) (json.RawMessage, error) {
 	if !utf8.Valid(text) {
@@ -83,14 +94,14 @@ func (p *seedReader) seed(in *wire.Object) {
 	if format := in.TextOr("format", dumpFormat); format != dumpFormat {
 		in.FailAt("format", "is %q; it must be %q, or left out", refusal.Shorten(format), dumpFormat)
 	}
-	p.d.ClockAhead = in.IntegerOr("clock_ahead_seconds", 0)
-	if most := int64(store.MaxOffset / time.Second); p.d.ClockAhead < -most || p.d.ClockAhead > most {
+	p.ahead = in.IntegerOr("clock_ahead_seconds", 0)
+	if most := int64(store.MaxOffset / time.Second); p.ahead < -most || p.ahead > most {
 		in.FailAt("clock_ahead_seconds", "is more than a century")
 		return
 	}
-	p.now = p.now.Add(time.Duration(p.d.ClockAhead) * time.Second).UTC().Truncate(time.Second)
-	p.d.Merchant = p.id(in, "merchant_id")
-	p.accounts[p.d.Merchant] = p.d.Merchant
+	p.now = p.now.Add(time.Duration(p.ahead) * time.Second).UTC().Truncate(time.Second)
+	p.merchant = p.id(in, "merchant_id")
+	p.accounts[p.merchant] = p.merchant
 	p.each(in, "invites", "id label created redeemed", p.invite)
 	p.each(in, "resellers", "id label invite api_key key created", p.reseller)
 	p.each(in, "invoices",
@@ -107,10 +118,10 @@ func (p *seedReader) seed(in *wire.Object) {
 			}
 		}
 	} else if !p.whole { // the merchant holds what it does in a fresh sandbox
-		p.stated[p.d.Merchant] = true
+		p.stated[p.merchant] = true
 		for _, c := range p.Terms.Currencies {
-			p.d.Balances = append(p.d.Balances,
-				store.Move{Account: p.d.Merchant, Book: store.Balance, Code: c.Code, Delta: freshFunds(c)})
+			p.balances = append(p.balances,
+				store.Move{Account: p.merchant, Book: store.Balance, Code: c.Code, Delta: freshFunds(c)})
 		}
 	}
 	if p.err = in.Done(); p.err == nil {
@@ -129,6 +140,7 @@ func (p *seedReader) each(in *wire.Object, key, fields string, read func(*wire.O
 			return
 		}
 		one.Asked = strings.Fields(fields)
+		p.nth = i + 1
 		read(one)
 		if p.err = one.Done(); p.err != nil {
 			return
@@ -177,7 +189,7 @@ func (p *seedReader) time(in *wire.Object, key string, otherwise time.Time) time
 
 func (p *seedReader) account(in *wire.Object) string {
 	if !in.Has("account") {
-		return p.d.Merchant
+		return p.merchant
 	}
 	name := in.Text("account")
 	id, known := p.accounts[name]
@@ -270,7 +282,7 @@ func orderID(in *wire.Object) string {
 // balance reads what an account holds in the end: "1.5 Btc" for the merchant, or an object that names the
 // account and, in a dump, the book.
 func (p *seedReader) balance(in *wire.Object, i int, raw json.RawMessage) {
-	m := store.Move{Account: p.d.Merchant, Book: store.Balance}
+	m := store.Move{Account: p.merchant, Book: store.Balance}
 	one := &wire.Object{Path: fmt.Sprintf("balances[%d]", i), Err: in.Err}
 	if raw[0] == '{' {
 		one = in.Inner(raw, one.Path)
@@ -304,7 +316,7 @@ func (p *seedReader) balance(in *wire.Object, i int, raw json.RawMessage) {
 	}
 	p.lines[line] = true
 	p.stated[m.Account] = p.stated[m.Account] || m.Book == store.Balance
-	p.d.Balances = append(p.d.Balances, m)
+	p.balances = append(p.balances, m)
 }
 
 // book adds to a sum that follows from the records.
@@ -321,7 +333,7 @@ func (p *seedReader) book(account string, b store.Book, code string, minor int64
 // statistics must be the same from the books and from the invoices.
 func (p *seedReader) close() error {
 	var all []store.Move
-	for _, m := range p.d.Balances {
+	for _, m := range p.balances {
 		if m.Book == store.Balance {
 			if m.Delta > 0 {
 				all = append(all, m)
@@ -350,6 +362,6 @@ func (p *seedReader) close() error {
 			all = append(all, m)
 		}
 	}
-	p.d.Balances = all
+	p.balances = all
 	return nil
 }

@@ -56,7 +56,7 @@ func (p *seedReader) delivery(in *wire.Object) {
 		func(a store.Attempt) bool { return a.At.IsZero() || a.At.Location() != time.UTC }):
 		in.FailAt("attempts", "have no times in UTC")
 	}
-	p.d.Deliveries = append(p.d.Deliveries, &v)
+	p.add(store.Change{Delivery: &v})
 }
 
 func (p *seedReader) fault(in *wire.Object) {
@@ -65,9 +65,10 @@ func (p *seedReader) fault(in *wire.Object) {
 		return
 	}
 	n, ok := money.ParseInteger(f.ID)
-	if !ok || n <= 0 || slices.ContainsFunc(p.d.Faults, func(other store.Fault) bool { return other.ID == f.ID }) {
-		in.FailAt("id", "is %q; it must be a number that no other fault has", refusal.Shorten(f.ID))
+	if !ok || n <= 0 {
+		in.FailAt("id", "is %q; it must be a number above 0", refusal.Shorten(f.ID))
 	}
+	p.unique(in, "id", "fault "+f.ID)
 	whole, err := fault.Check(f, p.Operations)
 	switch {
 	case err != nil:
@@ -77,23 +78,23 @@ func (p *seedReader) fault(in *wire.Object) {
 	case f.Fired < 0 || f.Seen < f.Fired || f.Times != 0 && f.Fired > f.Times:
 		in.FailAt("fired", "is more calls than it can have affected")
 	}
-	p.d.Faults = append(p.d.Faults, f)
+	p.add(store.Change{Fault: &f})
 }
 
 func (p *seedReader) invite(in *wire.Object) {
-	v := &store.Invite{ID: p.id(in, "id"), Label: p.label(in, fmt.Sprintf("Invite %d", len(p.d.Invites)+1)),
+	v := &store.Invite{ID: p.id(in, "id"), Label: p.label(in, fmt.Sprintf("Invite %d", p.nth)),
 		Created: p.time(in, "created", p.now)}
 	v.Redeemed = in.Has("redeemed") && in.Boolean("redeemed")
-	p.add(v)
+	p.addInvite(v)
 }
 
-func (p *seedReader) add(v *store.Invite) {
-	p.d.Invites = append(p.d.Invites, v)
+func (p *seedReader) addInvite(v *store.Invite) {
+	p.add(store.Change{Invite: v})
 	byLabel(p.invites, v.ID, v.Label, v)
 }
 
 func (p *seedReader) reseller(in *wire.Object) {
-	r := &store.Reseller{ID: p.id(in, "id"), Label: p.label(in, fmt.Sprintf("Reseller %d", len(p.d.Resellers)+1)),
+	r := &store.Reseller{ID: p.id(in, "id"), Label: p.label(in, fmt.Sprintf("Reseller %d", p.nth)),
 		Created: p.time(in, "created", p.now)}
 	if in.Has("invite") {
 		name := wire.Lower(in.Text("invite"))
@@ -109,10 +110,10 @@ func (p *seedReader) reseller(in *wire.Object) {
 		r.Invite, v.Redeemed = v.ID, true
 	} else {
 		r.Invite = p.maker.UUID("invite")
-		p.add(&store.Invite{ID: r.Invite, Label: r.Label, Created: r.Created, Redeemed: true})
+		p.addInvite(&store.Invite{ID: r.Invite, Label: r.Label, Created: r.Created, Redeemed: true})
 	}
 	p.key(in, r)
-	p.d.Resellers = append(p.d.Resellers, r)
+	p.add(store.Change{Reseller: r})
 	byLabel(p.accounts, r.ID, r.Label, r.ID)
 }
 
@@ -145,7 +146,7 @@ func (p *seedReader) key(in *wire.Object, r *store.Reseller) {
 
 func (p *seedReader) invoice(in *wire.Object) {
 	v := &store.Invoice{ID: p.id(in, "id"), Account: p.account(in),
-		Title:   in.TextOr("title", fmt.Sprintf("Invoice %d", len(p.d.Invoices)+1)),
+		Title:   in.TextOr("title", fmt.Sprintf("Invoice %d", p.nth)),
 		OrderID: wire.Optional(in, "order_id", func(string) string { return orderID(in) }),
 		Number:  wire.Optional(in, "number", in.Integer), Callback: in.URLOr("callback", "")}
 	p.items(in, v)
@@ -153,7 +154,7 @@ func (p *seedReader) invoice(in *wire.Object) {
 	if p.err != nil {
 		return
 	}
-	p.d.Invoices = append(p.d.Invoices, v)
+	p.add(store.Change{Invoice: v})
 	if v.Phase == store.Paid {
 		got := v.Payment()
 		p.book(v.Account, store.Balance, got.Code, got.Minor)
@@ -243,7 +244,7 @@ func (p *seedReader) phase(in *wire.Object, v *store.Invoice) {
 	if p.err != nil {
 		return
 	}
-	earns := isPaid && v.Account != p.d.Merchant
+	earns := isPaid && v.Account != p.merchant
 	if isPaid {
 		v.PaidAt = p.time(in, "paid_at", v.Created)
 	}
@@ -307,7 +308,7 @@ func (p *seedReader) withdrawal(in *wire.Object) {
 	} else {
 		w.Debit = debit
 	}
-	p.d.Withdrawals = append(p.d.Withdrawals, w)
+	p.add(store.Change{Withdrawal: w})
 	p.byID[w.ID] = w
 	if !p.Terms.Flow.Refunds[w.Current()] {
 		p.book(w.Account, store.Balance, w.Currency, -w.Debit)
@@ -357,7 +358,7 @@ func (p *seedReader) swap(in *wire.Object) {
 	s.From, s.To = p.code(in, "from"), p.code(in, "to")
 	s.Taken, s.Given = p.positive(in, "taken", s.From).Minor, p.positive(in, "given", s.To).Minor
 	s.At = p.time(in, "at", w.MadeAt())
-	p.d.Swaps = append(p.d.Swaps, s)
+	p.add(store.Change{Swaps: []store.Swap{s}})
 	p.book(s.Account, store.Balance, s.From, -s.Taken)
 	p.book(s.Account, store.Balance, s.To, s.Given)
 }
@@ -413,29 +414,4 @@ func copies[R any](records []*R) []*R {
 		all[i] = new(*r)
 	}
 	return all
-}
-
-func (o *Maker) FromJSON(seed []byte) (store.Change, error) {
-	ids := o.newIDs(seed)
-	d, err := o.readSeed(seed, ids)
-	if err != nil {
-		return store.Change{}, err
-	}
-	offset := int64(time.Duration(d.ClockAhead) * time.Second)
-	c := store.Change{Begin: &store.Beginning{ID: store.NewUUID(), Merchant: d.Merchant, IDs: ids}, Offset: &offset,
-		Swaps: d.Swaps}
-	then(&c, d.Invites, func(v *store.Invite) store.Change { return store.Change{Invite: v} })
-	then(&c, d.Resellers, func(r *store.Reseller) store.Change { return store.Change{Reseller: r} })
-	then(&c, d.Invoices, func(v *store.Invoice) store.Change { return store.Change{Invoice: v} })
-	then(&c, d.Withdrawals, func(w *store.Withdrawal) store.Change { return store.Change{Withdrawal: w} })
-	then(&c, d.Deliveries, func(v *store.Delivery) store.Change { return store.Change{Delivery: v} })
-	c.Then = append(c.Then, store.Change{Moves: d.Balances})
-	then(&c, d.Faults, func(f store.Fault) store.Change { return store.Change{Fault: &f} })
-	return c, nil
-}
-
-func then[R any](c *store.Change, records []R, change func(R) store.Change) {
-	for _, r := range records {
-		c.Then = append(c.Then, change(r))
-	}
 }
