@@ -5,10 +5,8 @@ package webhook
 import (
 	"context"
 	"errors"
-	"maps"
 	"net"
 	"net/http"
-	"slices"
 	"sync"
 	"time"
 
@@ -49,7 +47,6 @@ type round struct {
 	more    bool   // a delivery became pending since the last look
 	resting bool   // it waits before the next attempt; ends when this becomes false
 	posting bool   // a request is under way
-	ended   chan struct{}
 }
 
 const (
@@ -178,18 +175,16 @@ func (c *Sender) Busy() map[*round]bool {
 // AwaitOthers returns when the rounds that are not in busy have ended. The clock must be frozen, because such
 // a round does not rest.
 func (c *Sender) AwaitOthers(ctx context.Context, busy map[*round]bool) {
-	c.mu.Lock()
-	rounds := slices.Collect(maps.Values(c.rounds))
-	c.mu.Unlock()
-	for _, r := range rounds {
-		if busy[r] {
-			continue
+	c.await(ctx, func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for _, r := range c.rounds {
+			if !busy[r] {
+				return false
+			}
 		}
-		select {
-		case <-r.ended:
-		case <-ctx.Done():
-		}
-	}
+		return true
+	})
 }
 
 func (c *Sender) rest(attempts int) time.Duration {
@@ -216,16 +211,20 @@ func (c *Sender) began(made store.Change) {
 // start starts a round for a withdrawal, unless the server is closed. If there is a round already, start
 // returns it.
 func (c *Sender) start(withdrawal, cause string) *round {
+	return c.startAs(withdrawal, cause, func(r *round) { c.deliver(withdrawal, r) })
+}
+
+func (c *Sender) startAs(key, cause string, run func(*round)) *round {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if r := c.rounds[withdrawal]; r != nil {
+	if r := c.rounds[key]; r != nil {
 		r.more = true
 		return r
 	}
 	if c.ctx.Err() == nil {
-		r := &round{cause: cause, ended: make(chan struct{})}
-		c.rounds[withdrawal] = r
-		c.running.Go(func() { c.deliver(withdrawal, r) })
+		r := &round{cause: cause}
+		c.rounds[key] = r
+		c.running.Go(func() { run(r) })
 	}
 	return nil
 }
@@ -267,11 +266,10 @@ func (c *Sender) deliver(withdrawal string, r *round) {
 	}
 }
 
-func (c *Sender) leave(withdrawal string, r *round, whatever bool) (left bool) {
+func (c *Sender) leave(key string, r *round, whatever bool) (left bool) {
 	c.change(func() {
 		if left = whatever || !r.more; left {
-			delete(c.rounds, withdrawal)
-			close(r.ended)
+			delete(c.rounds, key)
 		}
 		r.more = false
 	})
@@ -304,64 +302,37 @@ func (c *Sender) AwaitFirst(ctx context.Context, made *store.Delivery) (d store.
 	return d
 }
 
-func (c *Sender) Resend(ctx context.Context, id string) (store.Delivery, error) {
+func (c *Sender) Resend(ctx context.Context, id string) (now store.Delivery, err error) {
 	d, first := c.store.Delivery(id)
+	key, before := d.Withdrawal, len(d.Attempts)
+	var r *round // under way already
 	switch {
 	case d.ID == "":
 		return d, refusal.New(refusal.NotFound, "There is no delivery %q; check the id.", refusal.Shorten(id))
-	case d.State != store.Pending:
-		return c.again(ctx, d)
+	case d.State != store.Pending: // a round of its own, because it does not wait for others
+		key = id
+		r = c.startAs(key, id, func(r *round) {
+			_, _ = c.attempt(d, r) // the log tells
+			c.leave(key, r, true)
+		})
 	case first != id:
 		return d, refusal.New(refusal.WrongStatus,
 			"The delivery %s of the same withdrawal is pending, and goes first; resend that one.", first)
+	case d.Due.IsZero():
+		r = c.start(key, id)
+	default:
+		err = c.makeDue(id)
 	}
-	return c.deliverNow(ctx, d)
-}
-
-// again posts a delivery that is no longer pending, and so has no round.
-func (c *Sender) again(ctx context.Context, d store.Delivery) (store.Delivery, error) {
-	after, err := d, errClosed
-	done := make(chan struct{})
-	c.mu.Lock()
-	if c.ctx.Err() == nil {
-		c.running.Go(func() {
-			defer close(done)
-			after, err = c.attempt(d, &round{})
-		})
-	} else {
-		close(done)
+	if err == nil && r != nil && !c.wake(r) {
+		err = refusal.New(refusal.WrongStatus,
+			"The delivery %s is being posted at this moment; look at the list of callbacks for what comes of it.", id)
 	}
-	c.mu.Unlock()
-	select {
-	case <-done:
-		return after, err
-	case <-ctx.Done():
-		return d, errEnding
-	}
-}
-
-// deliverNow posts a pending delivery now. It must be the first of its withdrawal.
-func (c *Sender) deliverNow(ctx context.Context, d store.Delivery) (now store.Delivery, err error) {
-	before := len(d.Attempts)
-	if !d.Due.IsZero() {
-		if err := c.makeDue(d.ID); err != nil {
-			return d, err
-		}
-	} else if r := c.start(d.Withdrawal, d.ID); r != nil {
-		goesOn := false
-		c.change(func() {
-			goesOn = r.resting || c.frozen && !r.posting // a round that does not rest looks for more before it ends
-			r.resting = false                            // only the first caller wakes it
-		})
-		if !goesOn {
-			return d, refusal.New(refusal.WrongStatus,
-				"The delivery %s is being posted at this moment; look at the list of callbacks for what comes of it.",
-				d.ID)
-		}
+	if err != nil {
+		return d, err
 	}
 	over := c.await(ctx, func() bool {
-		r := c.roundOf(d.Withdrawal)
-		now, _ = c.store.Delivery(d.ID)
+		r := c.roundOf(key)
+		now, _ = c.store.Delivery(id)
 		switch {
 		case now.ID == "":
 			err = errGone
@@ -379,6 +350,15 @@ func (c *Sender) deliverNow(ctx context.Context, d store.Delivery) (now store.De
 		err = errEnding
 	}
 	return now, err
+}
+
+// wake ends the rest of a round. It returns false if the round does not rest, or another caller has woken it.
+func (c *Sender) wake(r *round) (woken bool) {
+	c.change(func() {
+		woken = r.resting || c.frozen && !r.posting // a round that does not rest looks for more before it ends
+		r.resting = false
+	})
+	return woken
 }
 
 func (c *Sender) makeDue(id string) error {
