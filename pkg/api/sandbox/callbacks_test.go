@@ -165,10 +165,8 @@ func TestCallbackPostsEachStatus(t *testing.T) {
 		failIf(t, string(d.Body) != want[i], "the body kept is %s, want %s", d.Body, want[i])
 	}
 	var listed []sandbox.Delivery
-	if err := json.Unmarshal(b.send("GET", "/sandbox/callbacks", "").Body.Bytes(), &listed); err != nil ||
-		len(listed) != 2 || listed[1].ID != all[1].ID {
-		t.Errorf("listed is %+v, %v", listed, err)
-	}
+	err := json.Unmarshal(b.send("GET", "/sandbox/callbacks", "").Body.Bytes(), &listed)
+	failIf(t, err != nil || len(listed) != 2 || listed[1].ID != all[1].ID, "listed is %+v, %v", listed, err)
 }
 
 func TestWithdrawalWithoutURLHasNoCallback(t *testing.T) {
@@ -343,8 +341,7 @@ func TestCallbackCallsBack(t *testing.T) {
 		}
 	})
 	id = b.withCallback(in.URL)
-	if d := b.advanceOver(id, "Processing"); d.Attempts[0].Answer != "Processing pending true" {
-		t.Errorf("the receiver saw %+v", d.Attempts)
-	}
+	d := b.advanceOver(id, "Processing")
+	failIf(t, d.Attempts[0].Answer != "Processing pending true", "the receiver saw %+v", d.Attempts)
 	reaches(t, b, "Processing delivered 1, Completed delivered 1")
 }

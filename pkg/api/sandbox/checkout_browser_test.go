@@ -206,9 +206,8 @@ func TestPagesInBrowser(t *testing.T) {
 		for _, look := range chromium.Looks() {
 			b.Use(look)
 			b.Open(service + page.path)
-			if got := b.ContentWidth(); got > look.Width {
-				t.Errorf("%s, %s: it is %d wide", page.name, look, got)
-			}
+			got := b.ContentWidth()
+			failIf(t, got > look.Width, "%s, %s: it is %d wide", page.name, look, got)
 			picture := b.Picture(page.name + "-" + look.String())
 			equal(t, picture.Bounds().Dx(), look.Width, "%s, %s: the width of the picture", page.name, look)
 			failIf(t, chromium.Dark(picture) != (look.Scheme == "dark"),

@@ -372,10 +372,9 @@ func TestOnlyOneOfManyClicksPays(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			if w := b.visit("POST", "/invoice/"+id+"/pay"); w.Code != 303 ||
-				w.Header().Get("Location") != "https://shop.example/" {
-				t.Errorf("%d to %q", w.Code, w.Header().Get("Location"))
-			}
+			w := b.visit("POST", "/invoice/"+id+"/pay")
+			failIf(t, w.Code != 303 || w.Header().Get("Location") != "https://shop.example/",
+				"%d to %q", w.Code, w.Header().Get("Location"))
 		})
 	}
 	wg.Wait()

@@ -200,9 +200,8 @@ func TestInvoiceChoices(t *testing.T) {
 	b = newBox(t, set("paid_in", "Eth"), set("rates", "Eth=0.000000001"))
 	huge := b.create("/api/invoice", `{"title":"t","currency":{"Crypto":"Btc"},"items":[{"name":"x",`+
 		`"amount":"9223372036854775807"}]}`)
-	if err := b.PayInvoice(huge); err == nil || !strings.Contains(err.Error(), "paid_in") {
-		t.Errorf("more than fits: %v", err)
-	}
+	err := b.PayInvoice(huge)
+	failIf(t, err == nil || !strings.Contains(err.Error(), "paid_in"), "more than fits: %v", err)
 
 	b = newBox(t, set("due_date_in", "date_time"), set("min_items", "0"))
 	b.refused(b.send("POST", "/api/invoice", invoiceBody(`,"due_date":"soon"`)), 400, "invalid_body", "due_date")
@@ -246,9 +245,8 @@ func TestResellerChoices(t *testing.T) {
 		same(t, b.get(in+id+"&include_fiat=Eur"), want[1]) // 2.50 Usd at 1.08 Usd an Eur, rounded down
 		same(t, b.get("/api/reseller/balance?id="+id), want[2])
 		for _, bad := range []string{"true", "", "Btc"} {
-			if w := b.send("GET", in+id+"&include_fiat="+bad, ""); w.Code != 400 {
-				t.Errorf("include_fiat=%s: %d %s", bad, w.Code, w.Body)
-			}
+			w := b.send("GET", in+id+"&include_fiat="+bad, "")
+			failIf(t, w.Code != 400, "include_fiat=%s: %d %s", bad, w.Code, w.Body)
 		}
 	}
 }
@@ -256,9 +254,8 @@ func TestResellerChoices(t *testing.T) {
 func TestCurrencyChoices(t *testing.T) {
 	b := newBox(t, set("currencies", "Usd,Eth"), set("fiat_codes_in", "as_shown"), set("zero_amounts", "show"))
 	for _, err := range []error{b.Fund("Btc", 1), second(b.Server.Balance("Btc"))} {
-		if wrong, ok := errors.AsType[*sandbox.Error](err); !ok || wrong.Kind != sandbox.UnknownCurrency {
-			t.Errorf("Btc: %v", err)
-		}
+		wrong, ok := errors.AsType[*sandbox.Error](err)
+		failIf(t, !ok || wrong.Kind != sandbox.UnknownCurrency, "Btc: %v", err)
 	}
 	b.refused(b.send("POST", createPath, btcBody), 400, "unknown_currency", "Btc", "Eth")
 	const fiatWithdrawal = `{"currency":{"Fiat":%q},"amount":{"Fiat":{%q:5}},"address":"a"}`
@@ -296,10 +293,8 @@ func TestRequestChoices(t *testing.T) {
 		set("max_text", "10"))
 	id := b.create("/api/invoice?x=1", `{"title":"t","currency":{"Fiat":"Usd"},"items":[{"name":"x","amount":"250",`+
 		`"tax":1}],"order_id":"","color":"red"}`)
-	if got := b.get("/api/invoice?y=2&id=" + id).(map[string]any); got["external_order_id"] != nil ||
-		got["color"] != nil {
-		t.Errorf("got %v", got)
-	}
+	got := b.get("/api/invoice?y=2&id=" + id).(map[string]any)
+	failIf(t, got["external_order_id"] != nil || got["color"] != nil, "got %v", got)
 	b.refused(b.send("POST", "/api/invoice", `{"title":"t","title":"t","currency":{"Fiat":"Usd"},"items":[]}`), 400,
 		"invalid_body", "title")
 	b.refused(b.send("POST", "/api/invoice", `{"title":"","currency":{"Fiat":"Usd"},"items":[]}`), 400,

@@ -100,9 +100,8 @@ func TestTimesFollowTheClock(t *testing.T) {
 
 	again := sharedBox(t, path)
 	// The test has not moved the machine's clock of this box.
-	if got := again.Now(); !got.Equal(time.Date(2031, 1, 1, 0, 1, 30, 0, time.UTC)) {
-		t.Errorf("after a restart it is %v", got)
-	}
+	got := again.Now()
+	failIf(t, !got.Equal(time.Date(2031, 1, 1, 0, 1, 30, 0, time.UTC)), "after a restart it is %v", got)
 	if err := b.AdvanceClock(-time.Hour); err != nil || other.Now() != time.Date(2030, 12, 31, 23, 2, 0, 0, time.UTC) {
 		t.Errorf("%v, %v", err, other.Now())
 	}
@@ -139,15 +138,12 @@ func TestDumpKeepsEverythingButTheIdentity(t *testing.T) {
 			copy.post("/sandbox/restore", text)
 		}
 		failIf(t, copy.Identity() == b.Identity(), "%s: two states have one identity", name)
-		if after := strings.ReplaceAll(copy.everythingIn(id), copy.Identity(), "X"); after != before {
-			t.Errorf("%s:\nbefore %s\nafter  %s", name, before, after)
-		}
-		if got := copy.sendAs(key, "POST", "/api/merchant_withdrawal/list", everything); got.Code != 200 {
-			t.Errorf("%s: the reseller's key: %s", name, got.Body)
-		}
-		if again := copy.send("GET", "/sandbox/dump", "").Body.String(); again != text {
-			t.Errorf("%s: the dump of it is another", name)
-		}
+		after := strings.ReplaceAll(copy.everythingIn(id), copy.Identity(), "X")
+		failIf(t, after != before, "%s:\nbefore %s\nafter  %s", name, before, after)
+		got := copy.sendAs(key, "POST", "/api/merchant_withdrawal/list", everything)
+		failIf(t, got.Code != 200, "%s: the reseller's key: %s", name, got.Body)
+		again := copy.send("GET", "/sandbox/dump", "").Body.String()
+		failIf(t, again != text, "%s: the dump of it is another", name)
 	}
 }
 

@@ -26,10 +26,8 @@ func TestDemoHasEverything(t *testing.T) {
 			return ids[id]
 		})
 	}
-	if one, other := numbered(b.Dump()), numbered(newBox(t, sandbox.WithSeed("demo"), set("zero_amounts",
-		"show")).Dump()); one != other {
-		t.Error("two demos differ")
-	}
+	one, other := numbered(b.Dump()), numbered(newBox(t, sandbox.WithSeed("demo"), set("zero_amounts", "show")).Dump())
+	failIf(t, one != other, "two demos differ")
 	d := b.get("/sandbox/dump")
 	merchant := at(t, d, "merchant_id")
 	type kind struct {

@@ -183,9 +183,8 @@ func TestDescriptionSuitsGenerators(t *testing.T) {
 	kinds := map[string]string{}
 	for kind, components := range doc.Components {
 		for name := range components {
-			if other, taken := kinds[strings.ToLower(name)]; taken {
-				t.Errorf("%s is the name of one of the %s, and of the %s", name, kind, other)
-			}
+			other, taken := kinds[strings.ToLower(name)]
+			failIf(t, taken, "%s is the name of one of the %s, and of the %s", name, kind, other)
 			kinds[strings.ToLower(name)] = kind
 		}
 	}

@@ -115,9 +115,8 @@ func TestResendDelayedCallback(t *testing.T) {
 	b := callbackBox(t, sandbox.WithFault(sandbox.Fault{Do: "delay-callback=10m"}))
 	in := newReceiver(t, nil)
 	b.mustAdvance(b.withCallback(in.URL), "Processing")
-	if d, err := b.Resend(b.Deliveries()[0].ID); err != nil || d.State != "delivered" || !d.Due.IsZero() {
-		t.Errorf("it is %s, due at %s, %v", d.State, d.Due, err)
-	}
+	d, err := b.Resend(b.Deliveries()[0].ID)
+	failIf(t, err != nil || d.State != "delivered" || !d.Due.IsZero(), "it is %s, due at %s, %v", d.State, d.Due, err)
 	must(t, b.AdvanceClock(time.Hour))
 	wantStates(t, b, "Processing delivered 1")
 }

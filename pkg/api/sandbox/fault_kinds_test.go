@@ -37,9 +37,8 @@ func TestDeliverTwice(t *testing.T) {
 		b := newBox(t, sandbox.WithFault(sandbox.Fault{On: createOp, Do: "deliver-twice"}),
 			sandbox.WithFault(sandbox.Fault{On: createOp, Do: "drop-after"}))
 		l := b.overTheWire(nil)
-		if _, _, _, err := l.send(t.Context(), "POST", createPath, numbered); err == nil {
-			t.Error("there was an answer")
-		}
+		_, _, _, err := l.send(t.Context(), "POST", createPath, numbered)
+		failIf(t, err == nil, "there was an answer")
 		<-l.ended
 		equal(t, b.withdrawals(), "2", "withdrawals")
 	})
@@ -66,9 +65,8 @@ func TestStaleList(t *testing.T) {
 		for _, path := range lists {
 			list := b.post(path, everything)
 			same(t, at(t, list, "total"), want)
-			if got := len(at(t, list, "page_content").([]any)); fmt.Sprint(got) != want {
-				t.Errorf("%s shows %d, want %s", path, got, want)
-			}
+			got := len(at(t, list, "page_content").([]any))
+			failIf(t, fmt.Sprint(got) != want, "%s shows %d, want %s", path, got, want)
 		}
 	}
 	b.fault(sandbox.Fault{Do: "stale-list=1m"})

@@ -40,9 +40,8 @@ func (b box) counters() (all []string) {
 
 func (b box) counted(want ...string) {
 	b.t.Helper()
-	if got := b.counters(); !slices.Equal(got, want) {
-		b.t.Errorf("the faults count %q, want %q", got, want)
-	}
+	got := b.counters()
+	failIf(b.t, !slices.Equal(got, want), "the faults count %q, want %q", got, want)
 }
 
 // withdrawals returns the number of withdrawals.
@@ -161,9 +160,8 @@ func TestFaultWithoutServer(t *testing.T) {
 		b := newBox(t, sandbox.WithFault(sandbox.Fault{On: createOp, Do: do}))
 		func() {
 			defer func() {
-				if p := recover(); p != http.ErrAbortHandler {
-					t.Errorf("%s panics with %v", do, p)
-				}
+				p := recover()
+				failIf(t, p != http.ErrAbortHandler, "%s panics with %v", do, p)
 			}()
 			b.send("POST", createPath, btcBody)
 		}()
@@ -353,9 +351,8 @@ func TestFaultsComeAfterOtherChecks(t *testing.T) {
 	b.refused(b.with("POST", createPath, btcBody, "Host", "evil.example.com"), 403, "wrong_host")
 	b.refused(b.with("POST", createPath, btcBody, "Origin", "https://evil.example.com"), 403, "cross_origin")
 	for _, c := range controls {
-		if got := b.send(c.method, c.path, c.body).Code; got == 503 {
-			t.Errorf("%s %s is hit", c.method, c.path)
-		}
+		got := b.send(c.method, c.path, c.body).Code
+		failIf(t, got == 503, "%s %s is hit", c.method, c.path)
 		b.fault(sandbox.Fault{Do: "status=503"}) // some of them remove the fault
 	}
 	for _, op := range sandbox.Operations() {

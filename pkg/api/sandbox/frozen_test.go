@@ -132,9 +132,8 @@ func TestFrozenClockAndResend(t *testing.T) {
 	b.mustAdvance(b.withCallback(receiver.URL), "Processing")
 	must(t, second(b.Resend(b.Deliveries()[0].ID)))
 	equal(t, attempts(b), "0s 0s pending", "the attempts")
-	if err := b.AdvanceClock(20 * time.Second); err != nil || attempts(b) != "0s 0s 20s pending" {
-		t.Errorf("got %q, %v", attempts(b), err)
-	}
+	err := b.AdvanceClock(20 * time.Second)
+	failIf(t, err != nil || attempts(b) != "0s 0s 20s pending", "got %q, %v", attempts(b), err)
 }
 
 // seededScript does something of everything, and returns all that it has seen but the id of the state.
@@ -187,15 +186,12 @@ func TestSeededIDs(t *testing.T) {
 	failIf(t, one.Identity() == two.Identity(), "two states of one file have one identity")
 	dump := dumped(t, b)
 	must(t, b.Restore(dump))
-	if again := b.create(createPath, btcBody); again == first {
-		t.Errorf("the id %s came again", again)
-	}
+	again := b.create(createPath, btcBody)
+	failIf(t, again == first, "the id %s came again", again)
 	must(t, b.Reset(""))
 	equal(t, b.create(createPath, btcBody), first, "after a reset the first id is")
-	if _, err := sandbox.New(sandbox.WithSeededIDs(), sandbox.WithState(t.TempDir()+"/box.db")); err == nil ||
-		!strings.Contains(err.Error(), "in memory") {
-		t.Errorf("with a file: %v", err)
-	}
+	_, err := sandbox.New(sandbox.WithSeededIDs(), sandbox.WithState(t.TempDir()+"/box.db"))
+	failIf(t, err == nil || !strings.Contains(err.Error(), "in memory"), "with a file: %v", err)
 }
 
 // TestFrozenClockHasFourDigits checks that a clock does not begin where its times could not be written.
@@ -213,17 +209,15 @@ func TestSeededIDsOfRefused(t *testing.T) {
 	made := func(refused ...string) (ids [2]string) {
 		b := frozenBox(t, sandbox.WithSeededIDs())
 		for _, body := range refused {
-			if w := b.send("POST", createPath, body); w.Code == 200 {
-				t.Errorf("%s is accepted", body)
-			}
+			w := b.send("POST", createPath, body)
+			failIf(t, w.Code == 200, "%s is accepted", body)
 			b.send("POST", invoicePath, body)
 		}
 		return [2]string{b.create(createPath, btcBody), b.create(invoicePath, usdInvoice)}
 	}
 	tooMuch := `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":9000000000000000000}},"address":"a"}`
-	if alone, later := made(), made(`{}`, tooMuch); alone != later {
-		t.Errorf("alone %v, after refused ones %v", alone, later)
-	}
+	alone, later := made(), made(`{}`, tooMuch)
+	failIf(t, alone != later, "alone %v, after refused ones %v", alone, later)
 }
 
 // TestReceiverMovesFrozenClock checks that a receiver can move the clock before it answers: the move does not
@@ -251,7 +245,6 @@ func TestResetEndsRests(t *testing.T) {
 	must(t, b.Reset(""))
 	second := b.withCallback(receiver.URL)
 	b.mustAdvance(second, "Processing")
-	if got := attempts(b); first != second || got != "0s pending" {
-		t.Errorf("got %q for %s and %s", got, first, second)
-	}
+	got := attempts(b)
+	failIf(t, first != second || got != "0s pending", "got %q for %s and %s", got, first, second)
 }

@@ -189,9 +189,8 @@ func TestRestoredStateMovesOnTime(t *testing.T) {
 	b := fileBox(t, path, set("withdrawal_pace", twoSteps))
 	b.create(createPath, btcBody)
 	must(t, b.AdvanceClock(time.Minute))
-	if made := moments(t, path); len(made) != 1 {
-		t.Errorf("moving the clock made %d moves", len(made))
-	}
+	made := moments(t, path)
+	failIf(t, len(made) != 1, "moving the clock made %d moves", len(made))
 	*b.now = b.now.Add(time.Hour)
 	must(t, b.Restore(text))
 	want := "New 10:00:00, Processing 10:00:30, Completed 10:02:30"

@@ -109,10 +109,8 @@ func TestHead(t *testing.T) {
 func TestWrongPublicURL(t *testing.T) {
 	for _, public := range []string{"shop.example", "/sandbox", "ftp://shop.example", "https://", "https:///sandbox",
 		"https://user@shop.example", "https://shop.example/?a=1", "https://shop.example/#a", "https://shop.example:x"} {
-		if _, err := sandbox.New(sandbox.WithPublicURL(public)); err == nil ||
-			!strings.Contains(err.Error(), "public URL") {
-			t.Errorf("%s: %v", public, err)
-		}
+		_, err := sandbox.New(sandbox.WithPublicURL(public))
+		failIf(t, err == nil || !strings.Contains(err.Error(), "public URL"), "%s: %v", public, err)
 	}
 }
 

@@ -62,9 +62,8 @@ func TestRequestsHasEveryCall(t *testing.T) {
 		"13 GET /api/resellers/ids? 429 ",
 	}
 	all := b.Requests()
-	if got := requested(all); strings.Join(got, "\n") != strings.Join(want, "\n") {
-		t.Errorf("got\n%s", strings.Join(got, "\n"))
-	}
+	got := requested(all)
+	failIf(t, strings.Join(got, "\n") != strings.Join(want, "\n"), "got\n%s", strings.Join(got, "\n"))
 	for i, body := range map[int]string{0: btcBody, 1: btcBody, 2: `"{"`, 3: ``, 6: btcBody, 9: `{"address":"a"}`} {
 		failIf(t, string(all[i].Body) != body || all[i].Cut,
 			"request %d has the body %s, want %s", i+1, all[i].Body, body)
@@ -196,10 +195,9 @@ func TestRequestsAreBounded(t *testing.T) {
 	for range 600 { // more than 32 MiB
 		b.send("POST", createPath, long)
 	}
-	if part := b.get("/sandbox/requests?limit=1000"); len(at(t, part, "requests").([]any)) != 1 ||
-		at(t, part, "more") != true {
-		t.Error("an answer with a limit has all of the long requests")
-	}
+	part := b.get("/sandbox/requests?limit=1000")
+	failIf(t, len(at(t, part, "requests").([]any)) != 1 || at(t, part, "more") != true,
+		"an answer with a limit has all of the long requests")
 	all := b.Requests()
 	first := all[0].ID
 	failIf(t, first < 80 || first > 120 || len(all) != 601-int(first)+1,
@@ -221,9 +219,8 @@ func TestRequestsHaveManyRows(t *testing.T) {
 	for range 100_001 {
 		b.send("GET", "/api/x", "")
 	}
-	if all := b.Requests(); len(all) != 100_000 || all[0].ID != 2 {
-		t.Errorf("the log has %d requests from %d on", len(all), all[0].ID)
-	}
+	all := b.Requests()
+	failIf(t, len(all) != 100_000 || all[0].ID != 2, "the log has %d requests from %d on", len(all), all[0].ID)
 }
 
 // TestLogPassesTheBodyOn checks that a handler reads what was sent: in pieces, too long, and broken off.

@@ -47,9 +47,8 @@ func TestEveryOperation(t *testing.T) {
 			b.refused(w, 401, "unauthorized")
 
 			w = open.do(r)
-			if want := !resellerRoute(path); want != (w.Code == 401) {
-				t.Errorf("%s with reseller_auth=none: %d", op, w.Code)
-			}
+			want := !resellerRoute(path)
+			failIf(t, want != (w.Code == 401), "%s with reseller_auth=none: %d", op, w.Code)
 		}
 
 		b.refused(b.send(method, path+"?nonsense=1", "{}"), 400, "invalid_query", "nonsense")
@@ -170,7 +169,6 @@ func TestErrorSettings(t *testing.T) {
 	b := newBox(t, sandbox.WithSeed("none"), set("errors", "insufficient_funds=409:77"))
 	w := b.send("POST", createPath, btcBody)
 	b.refused(w, http.StatusConflict, "insufficient_funds")
-	if got, _ := envelope(w); got.Code != 77 {
-		t.Errorf("code %d, want 77", got.Code)
-	}
+	got, _ := envelope(w)
+	failIf(t, got.Code != 77, "code %d, want 77", got.Code)
 }

@@ -90,9 +90,8 @@ func TestResellerRebates(t *testing.T) {
 	s.refused(s.send("GET", "/api/reseller/rebate/currency?id="+s.id, ""), 400, "invalid_query", "currency")
 
 	s = newShop(t, set("zero_amounts", "show"))
-	if got := s.get("/api/reseller/rebate?id=" + s.id).([]any); len(got) != len(sandbox.Currencies()) {
-		t.Errorf("%d rebates, want one per currency", len(got))
-	}
+	got := s.get("/api/reseller/rebate?id=" + s.id).([]any)
+	failIf(t, len(got) != len(sandbox.Currencies()), "%d rebates, want one per currency", len(got))
 }
 
 func TestResellerBalances(t *testing.T) {

@@ -97,9 +97,8 @@ func TestCallbacksSurvive(t *testing.T) {
 	if was, is := fmt.Sprint(before), fmt.Sprint(b.Deliveries()); was != is {
 		t.Errorf("the log was %s and is %s", was, is)
 	}
-	if d, err := b.Resend(before[0].ID); err != nil || d.State != "pending" || len(d.Attempts) != 2 {
-		t.Errorf("a resend: %+v, %v", d, err)
-	}
+	d, err := b.Resend(before[0].ID)
+	failIf(t, err != nil || d.State != "pending" || len(d.Attempts) != 2, "a resend: %+v, %v", d, err)
 	must(t, b.Close())
 	b = fileBox(t, path)
 	wantStates(t, b, "Processing pending 2, Completed pending 0")
@@ -195,9 +194,8 @@ func TestCallbacksInDump(t *testing.T) {
 	if was, is := fmt.Sprint(b.Deliveries()), fmt.Sprint(again.Deliveries()); was != is {
 		t.Errorf("the log was %s and is %s", was, is)
 	}
-	if copied, err := again.Dump(); err != nil || string(copied) != string(text) {
-		t.Errorf("the dump of a dump is %s, %v", copied, err)
-	}
+	copied, err := again.Dump()
+	failIf(t, err != nil || string(copied) != string(text), "the dump of a dump is %s, %v", copied, err)
 	_, stop := again.serve()
 	reaches(t, again, "Processing delivered 2, Completed delivered 1")
 	must(t, stop())

@@ -186,9 +186,8 @@ func TestSeedFollowsSettings(t *testing.T) {
 			`"status":"Done"}],"withdrawals":[{"amount":"1 Btc","address":"a","status":"C"}]}`)))
 	d := b.get("/sandbox/dump")
 	same(t, at(t, d, "invoices", 0, "rebate"), "10")
-	if got := at(t, d, "withdrawals", 0, "statuses").([]any); len(got) != 2 {
-		t.Errorf("the shortest way from A to C: %v", got)
-	}
+	got := at(t, d, "withdrawals", 0, "statuses").([]any)
+	failIf(t, len(got) != 2, "the shortest way from A to C: %v", got)
 }
 
 var (

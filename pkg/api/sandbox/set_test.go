@@ -59,9 +59,8 @@ func TestSetRefuses(t *testing.T) {
 	}
 	equal(t, b.send("GET", "/sandbox/settings", "").Body.String(), before, "the settings")
 	err := b.Set(map[string]string{"first_page": "2"})
-	if wrong, ok := errors.AsType[*sandbox.Error](err); !ok || wrong.Kind != sandbox.InvalidBody {
-		t.Errorf("got %v", err)
-	}
+	wrong, ok := errors.AsType[*sandbox.Error](err)
+	failIf(t, !ok || wrong.Kind != sandbox.InvalidBody, "got %v", err)
 }
 
 // TestSetPace checks that what exists already moves by a new pace and a new expiry, at once where it is due.
@@ -175,9 +174,8 @@ func TestResetGoesBackToTheStart(t *testing.T) {
 			must(t, b.Reset(""))
 			b.refused(b.send("GET", "/api/merchant_withdrawal", ""), 400, "invalid_query")
 			b.withCallback("http://127.0.0.1:9/")
-			if all := b.Deliveries(); len(all) != 0 {
-				t.Errorf("the state has a setting from before the reset: %v", all)
-			}
+			all := b.Deliveries()
+			failIf(t, len(all) != 0, "the state has a setting from before the reset: %v", all)
 			if err := b.Reset("demos"); err == nil || !strings.Contains(err.Error(), "demos") {
 				t.Errorf("to demos: %v", err)
 			}

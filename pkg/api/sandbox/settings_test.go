@@ -38,9 +38,8 @@ func TestSettingsAreDocumented(t *testing.T) {
 
 func TestSettingDefaults(t *testing.T) {
 	for _, s := range sandbox.Settings() {
-		if _, err := sandbox.New(set(s.Name, s.Default)); err != nil {
-			t.Errorf("its own default: %v", err)
-		}
+		_, err := sandbox.New(set(s.Name, s.Default))
+		failIf(t, err != nil, "its own default: %v", err)
 	}
 }
 

@@ -75,9 +75,8 @@ func TestStateSurvivesRestart(t *testing.T) {
 	must(t, b.Close())
 	again := fileBox(t, path, sandbox.WithSeed("none"))
 	equal(t, again.everythingIn(ids...), before, "after a restart")
-	if got := again.sendAs(key, "GET", "/api/invoice?id="+invoice, ""); got.Code != 200 {
-		t.Errorf("the reseller's key: %d %s", got.Code, got.Body)
-	}
+	got := again.sendAs(key, "GET", "/api/invoice?id="+invoice, "")
+	failIf(t, got.Code != 200, "the reseller's key: %d %s", got.Code, got.Body)
 	failIf(t, again.Key() == b.Key(), "the key is in the file")
 	again.refused(again.sendAs(b.Key(), "GET", "/api/invites", ""), 401, "unauthorized")
 	for name, mode := range map[string]os.FileMode{"": 0o600, "-wal": 0o600, "-shm": 0o600, ".lock": 0o600,
@@ -174,13 +173,11 @@ func TestStateOfSomethingElse(t *testing.T) {
 		filepath.Join(text, "x"): "not a directory", damaged: "damaged", newer: "version"} {
 		before, _ := os.ReadFile(path)
 		_, err := sandbox.New(sandbox.WithState(path))
-		if bad, ok := errors.AsType[*sandbox.StateError](err); !ok || !strings.Contains(bad.Error(), says) ||
-			!strings.Contains(bad.Error(), path) {
-			t.Errorf("%s: %v", path, err)
-		}
-		if after, _ := os.ReadFile(path); path != newer && path != damaged && !bytes.Equal(before, after) {
-			t.Errorf("%s was changed", path)
-		}
+		bad, ok := errors.AsType[*sandbox.StateError](err)
+		failIf(t, !ok || !strings.Contains(bad.Error(), says) || !strings.Contains(bad.Error(), path),
+			"%s: %v", path, err)
+		after, _ := os.ReadFile(path)
+		failIf(t, path != newer && path != damaged && !bytes.Equal(before, after), "%s was changed", path)
 	}
 }
 
@@ -241,10 +238,9 @@ func TestStateHasOneServer(t *testing.T) {
 	refused := func(by string, open sandbox.Option) {
 		t.Helper()
 		_, err := sandbox.New(open)
-		if _, ok := errors.AsType[*sandbox.StateError](err); !ok || !errors.Is(err, sandbox.ErrInUse) ||
-			!strings.HasSuffix(err.Error(), by) {
-			t.Errorf("opened beside %s: %v", by, err)
-		}
+		_, ok := errors.AsType[*sandbox.StateError](err)
+		failIf(t, !ok || !errors.Is(err, sandbox.ErrInUse) || !strings.HasSuffix(err.Error(), by),
+			"opened beside %s: %v", by, err)
 	}
 	refused(fmt.Sprintf("in use by process %d", child.Process.Pid), sandbox.WithState(link))
 	refused(fmt.Sprintf("in use by process %d", child.Process.Pid), sandbox.WithSharedState(path))
@@ -312,12 +308,10 @@ func TestKilledServersLoseNothing(t *testing.T) {
 			failIf(t, !kept[id], "round %d: %s was acknowledged and is lost", round, id)
 		}
 		cost := int64(1_000_000_00000000) - b.Balance("Btc")
-		if each := int64(len(kept)); cost != each*1500 {
-			t.Errorf("round %d: %d withdrawals took %d", round, each, cost)
-		}
-		if extra := len(kept) - len(acknowledged); extra > 16*(round+1) {
-			t.Errorf("round %d: %d withdrawals that nobody was told of", round, extra)
-		}
+		each := int64(len(kept))
+		failIf(t, cost != each*1500, "round %d: %d withdrawals took %d", round, each, cost)
+		extra := len(kept) - len(acknowledged)
+		failIf(t, extra > 16*(round+1), "round %d: %d withdrawals that nobody was told of", round, extra)
 		b.Close()
 	}
 	t.Logf("%d acknowledged", len(slices.Collect(maps.Keys(acknowledged))))

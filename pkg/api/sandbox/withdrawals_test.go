@@ -162,9 +162,8 @@ func TestWithdrawalFiatEquivalent(t *testing.T) {
 func TestWithdrawalDuplicateOrderID(t *testing.T) {
 	body := strings.Replace(btcBody, `"address"`, `"external_order_id":"7","address"`, 1)
 	b := newBox(t)
-	if first, second := b.create(createPath, body), b.create(createPath, body); first == second {
-		t.Error("two withdrawals share an id")
-	}
+	first, second := b.create(createPath, body), b.create(createPath, body)
+	failIf(t, first == second, "two withdrawals share an id")
 	b = newBox(t, set("duplicate_order_ids", "reject"))
 	b.create(createPath, body)
 	balance := b.Balance("Btc")
