@@ -16,7 +16,6 @@ type schedule struct {
 	expiry time.Duration             // of a waiting invoice; 0: never
 	queue  []appointment             // by time, and by arrival at the same time
 	next   atomic.Pointer[time.Time] // when the first is due; nil: nothing is
-	wake   chan struct{}             // receives when next has changed
 }
 
 // An appointment is one move to make. It is void if its record has changed in another way by then.
@@ -75,17 +74,7 @@ func (t *schedule) announce() {
 		at := t.queue[0].at
 		next = &at
 	}
-	old := t.next.Swap(next)
-	if next != nil && (old == nil || !old.Equal(*next)) {
-		t.poke()
-	}
-}
-
-func (t *schedule) poke() {
-	select {
-	case t.wake <- struct{}{}:
-	default: // a signal is already waiting
-	}
+	t.next.Store(next)
 }
 
 func (t *schedule) isDue(now time.Time) bool {
@@ -147,24 +136,17 @@ func (s *Store) move(st *State, a appointment) (Change, error) {
 	return s.proceed(st, w, s.Terms().Pace[w.Current()].to, a.at)
 }
 
-// KeepTime makes the moves when they are due, even without requests. It sleeps in between, a minute at most,
-// because the machine's clock may be set.
+// KeepTime makes the moves when they are due, even without requests.
 func (s *Store) KeepTime(ctx context.Context) {
-	for ctx.Err() == nil {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
 		s.Refresh() // the next request reports an error of the file
-		sleep := time.Minute
-		if next := s.schedule.next.Load(); next != nil {
-			if sleep = min(sleep, next.Sub(s.exactly())); sleep <= 0 { // it was refused just now
-				sleep = time.Second
-			}
-		}
-		timer := time.NewTimer(sleep)
 		select {
 		case <-ctx.Done():
-		case <-s.schedule.wake:
-		case <-timer.C:
+			return
+		case <-tick.C:
 		}
-		timer.Stop()
 	}
 }
 
@@ -173,9 +155,9 @@ const MaxOffset = 100 * 365 * 24 * time.Hour
 
 // Now returns the sandbox's time. It ticks in whole seconds, so that a time from an answer means the same
 // moment when it is sent back as from or to.
-func (s *Store) Now() time.Time { return s.exactly().UTC().Truncate(time.Second) }
-
-func (s *Store) exactly() time.Time { return s.clock().Add(time.Duration(s.Offset.Load())) }
+func (s *Store) Now() time.Time {
+	return s.clock().Add(time.Duration(s.Offset.Load())).UTC().Truncate(time.Second)
+}
 
 // MoveClock changes the offset of the sandbox's clock to what to returns for the current one. With stop it
 // goes only to the first moment at which something is due. It returns how far it has moved the clock, and

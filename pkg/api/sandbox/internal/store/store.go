@@ -45,7 +45,7 @@ type pending struct {
 type Announce func(*State, *Withdrawal) (*Delivery, []Change)
 
 func New(t *Terms, clock func() time.Time, announce Announce) *Store {
-	s := &Store{clock: clock, announce: announce, schedule: schedule{wake: make(chan struct{}, 1)}}
+	s := &Store{clock: clock, announce: announce}
 	s.setTerms(t)
 	s.ids.Store(NewIDs(""))
 	s.Faults.Store(new([]Fault))
@@ -216,9 +216,7 @@ func (s *Store) apply(c Change) {
 			s.ids.Store(c.Begin.IDs)
 		}
 	}
-	if now := int64(s.state.Offset); s.Offset.Swap(now) != now {
-		s.schedule.poke()
-	}
+	s.Offset.Store(int64(s.state.Offset))
 	s.schedule.take(c)
 	s.schedule.announce()
 	list := s.state.Faults
