@@ -47,10 +47,7 @@ func lookIn(path, name string) (string, error) {
 	return "", exec.ErrNotFound
 }
 
-func spawn(ts *testscript.TestScript, _ bool, args []string) {
-	if len(args) < 2 {
-		ts.Fatalf("usage: spawn NAME COMMAND...")
-	}
+func spawn(ts *testscript.TestScript, args []string) {
 	name, cmd := args[0], commandIn(ts, args[1:])
 	out, err := os.Create(ts.MkAbs(name + ".out"))
 	ts.Check(err)
@@ -81,19 +78,13 @@ func childOf(ts *testscript.TestScript, name string) *child {
 	return c
 }
 
-func sendSignal(ts *testscript.TestScript, _ bool, args []string) {
+func sendSignal(ts *testscript.TestScript, args []string) {
 	signals := map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "HUP": syscall.SIGHUP,
 		"KILL": syscall.SIGKILL, "QUIT": syscall.SIGQUIT}
-	if len(args) != 2 || signals[args[1]] == 0 {
-		ts.Fatalf("usage: signal NAME INT|TERM|HUP|KILL|QUIT")
-	}
 	ts.Check(childOf(ts, args[0]).cmd.Process.Signal(signals[args[1]]))
 }
 
-func checkEnd(ts *testscript.TestScript, _ bool, args []string) {
-	if len(args) != 2 {
-		ts.Fatalf("usage: ends NAME CODE")
-	}
+func checkEnd(ts *testscript.TestScript, args []string) {
 	c := childOf(ts, args[0])
 	select {
 	case err := <-c.done:
@@ -114,10 +105,7 @@ func signalOf(exit *exec.ExitError) int {
 }
 
 // awaitFile waits for a file that another process writes.
-func awaitFile(ts *testscript.TestScript, _ bool, args []string) {
-	if len(args) == 0 || len(args) > 2 {
-		ts.Fatalf("usage: await FILE [TEXT]")
-	}
+func awaitFile(ts *testscript.TestScript, args []string) {
 	poll(ts, strings.Join(args, " with "), func() bool {
 		text, err := os.ReadFile(ts.MkAbs(args[0]))
 		return err == nil && (len(args) == 1 || strings.Contains(string(text), args[1]))

@@ -10,10 +10,7 @@ import (
 )
 
 // runSQL changes a journal in a way that till never does.
-func runSQL(ts *testscript.TestScript, _ bool, args []string) {
-	if len(args) != 2 {
-		ts.Fatalf("usage: sql FILE STATEMENT")
-	}
+func runSQL(ts *testscript.TestScript, args []string) {
 	db, err := sql.Open("sqlite", ts.MkAbs(args[0]))
 	ts.Check(err)
 	_, err = db.Exec(args[1])
@@ -22,10 +19,7 @@ func runSQL(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 // lockFile keeps all others from writing to an SQLite file until the script says unlock or ends.
-func lockFile(ts *testscript.TestScript, _ bool, args []string) {
-	if len(args) != 1 {
-		ts.Fatalf("usage: lock FILE")
-	}
+func lockFile(ts *testscript.TestScript, args []string) {
 	db, err := sql.Open("sqlite", ts.MkAbs(args[0])+"?_pragma=busy_timeout(10000)")
 	ts.Check(err)
 	db.SetMaxOpenConns(1)
@@ -36,7 +30,7 @@ func lockFile(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Defer(func() { db.Close() })
 }
 
-func unlockFile(ts *testscript.TestScript, _ bool, _ []string) {
+func unlockFile(ts *testscript.TestScript, _ []string) {
 	w := worldOf(ts)
 	if w.lock == nil {
 		ts.Fatalf("nothing is locked")

@@ -7,11 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -25,41 +27,8 @@ import (
 )
 
 // The scripts below testdata/script run till as a separate process, with a service that listens on a real
-// port. They read like a manual: each command has a script of its name. These are their commands, in addition
-// to those of testscript:
-//
-//	service [seed=S] [clock=TIME] [NAME=VALUE...]
-//	                                  start a sandbox and set the environment to use it
-//	pay INVOICE, expire INVOICE       act as the customer who pays, or does not pay
-//	advance WITHDRAWAL STATUS         act as the service
-//	redeem INVITE LABEL NAME          make a reseller; $NAME is its id, ${NAME_key} its key
-//	fake ...                          start a service with given answers, see service_test.go
-//	requests N                        fail unless the fake service got N requests since it started
-//	received FILE                     write the requests to the fake service into a file, a line each
-//	callback URL FILE STATUS          post a file as the service would; fail unless the answer has the status
-//	exits CODE COMMAND...             fail unless the command ends with exactly this exit code
-//	creates [typed] CODE [N]          run every create: each ends with the code, prints nothing, and makes N
-//	                                  requests (1)
-//	reads [typed] CODE                run every read, without retries: each ends with the code and prints
-//	                                  nothing; a wait ends after 100 ms.
-//	                                  typed omits the reads that accept any JSON or any text as an answer
-//	release                           let the fake service send the answers that it holds
-//	capture NAME                      set $NAME to the output of the last command
-//	field FILE KEY NAME               set $NAME to the text under a key of a file's JSON object
-//	spawn NAME COMMAND...             start a command; its output goes to the files NAME.out and NAME.err
-//	await FILE [TEXT]                 wait until the file exists and contains the text
-//	await-requests N                  wait until the fake service has got N requests
-//	signal NAME INT|TERM|HUP|KILL     send a signal to a spawned command
-//	ends NAME CODE                    wait for a spawned command; fail unless it ends with the exit code
-//	screen CODE [width=N] DIALOGUE COMMAND...
-//	                                  run a command on a terminal, see terminal_linux_test.go
-//	sql FILE STATEMENT                change an SQLite file
-//	lock FILE, unlock                 keep all others from writing to an SQLite file for a while
-//	mode FILE MODE                    fail unless the file has the permissions
-//	fits SCHEMA FILE                  fail unless each line of the file has the schema
-//	token NAME TYPE                   start an SSH agent that has a key on a token, and set the environment to use
-//	                                  it; the public key goes to the file NAME.pub
-//	untouched NAME                    let the token sign without a touch from now on
+// port. They read like a manual: each command has a script of its name. scriptCommands has their commands, in
+// addition to those of testscript.
 
 func TestMain(m *testing.M) {
 	testscript.Main(heeding{m}, map[string]func(){"till": nil}) // which buildTill replaces
@@ -102,41 +71,72 @@ func scriptParams(dir string) testscript.Params {
 			}
 			return os.Geteuid() == 0, nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"service": startService,
-			"pay": func(ts *testscript.TestScript, _ bool, args []string) {
-				ts.Check(sandboxOf(ts).PayInvoice(args[0]))
-			},
-			"expire": func(ts *testscript.TestScript, _ bool, args []string) {
-				ts.Check(sandboxOf(ts).ExpireInvoice(args[0]))
-			},
-			"advance":        advance,
-			"redeem":         redeem,
-			"fake":           startFake,
-			"requests":       checkRequests,
-			"received":       writeReceived,
-			"release":        func(ts *testscript.TestScript, _ bool, _ []string) { close(fakeOf(ts).held) },
-			"callback":       postCallback,
-			"exits":          checkExit,
-			"creates":        everyCreate,
-			"reads":          everyRead,
-			"capture":        capture,
-			"field":          field,
-			"spawn":          spawn,
-			"await":          awaitFile,
-			"await-requests": awaitRequests,
-			"signal":         sendSignal,
-			"ends":           checkEnd,
-			"screen":         onScreen,
-			"sql":            runSQL,
-			"lock":           lockFile,
-			"unlock":         unlockFile,
-			"mode":           checkMode,
-			"fits":           checkSchema,
-			"token":          startToken,
-			"untouched":      func(ts *testscript.TestScript, _ bool, args []string) { worldOf(ts).tokens[args[0]].Untouched() },
-		},
+		Cmds: scriptCommands(),
 	}
+}
+
+type scriptCommand = func(ts *testscript.TestScript, args []string)
+
+// scriptCommands returns the commands of scripts. In a usage, [X] may be left out, and X... repeats.
+func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
+	all := map[string]func(*testscript.TestScript, bool, []string){}
+	for usage, run := range map[string]scriptCommand{
+		// Start a sandbox and set the environment to use it. The words are seed=S, clock=TIME and NAME=VALUE.
+		"service [WORD]...": startService,
+		// Act as the customer who pays, or does not pay, as the service, and as one who becomes a reseller: $NAME is
+		// then its id, and ${NAME_key} its key.
+		"pay INVOICE":               func(ts *testscript.TestScript, args []string) { ts.Check(sandboxOf(ts).PayInvoice(args[0])) },
+		"expire INVOICE":            func(ts *testscript.TestScript, args []string) { ts.Check(sandboxOf(ts).ExpireInvoice(args[0])) },
+		"advance WITHDRAWAL STATUS": advance,
+		"redeem INVITE LABEL NAME":  redeem,
+		"fake WORD...":              startFake,     // a service with given answers, see service_test.go
+		"requests N":                checkRequests, // that the fake service got since it started
+		"await-requests N":          awaitRequests,
+		"received FILE":             writeReceived,                                                          // the requests to the fake service, a line each
+		"release":                   func(ts *testscript.TestScript, _ []string) { close(fakeOf(ts).held) }, // the answers that it holds
+		"callback URL FILE STATUS":  postCallback,                                                           // posts a file as the service would
+		"exits CODE COMMAND...":     checkExit,                                                              // fails unless the command ends with exactly this exit code
+		// Run every create or every read: each ends with the code and prints nothing. A create makes N requests (1). Reads
+		// have no retries, and a wait ends after 100 ms. typed omits those that accept any JSON or text as an answer.
+		"creates CODE [N] [typed]": everyCreate,
+		"reads CODE [typed]":       everyRead,
+		"capture NAME":             capture, // sets $NAME to the output of the last command
+		"field FILE KEY NAME":      field,   // sets $NAME to the text under a key of a file's JSON object
+		// Start a command, whose output goes to the files NAME.out and NAME.err, send it a signal, and wait for its end.
+		"spawn NAME COMMAND...": spawn,
+		"signal NAME SIGNAL":    sendSignal,
+		"ends NAME CODE":        checkEnd,
+		"await FILE [TEXT]":     awaitFile, // waits until the file exists and contains the text
+		// Run a command on a terminal, which may begin with width=N before its dialogue; see terminal_linux_test.go.
+		"screen CODE DIALOGUE COMMAND...": onScreen,
+		"sql FILE STATEMENT":              runSQL,   // changes an SQLite file
+		"lock FILE":                       lockFile, // keeps all others from writing to an SQLite file for a while
+		"unlock":                          unlockFile,
+		"mode FILE MODE":                  checkMode,   // fails unless the file has the permissions
+		"fits SCHEMA FILE":                checkSchema, // fails unless each line of the file has the schema
+		// Start an SSH agent that has a key on a token, and set the environment to use it; the public key goes to the
+		// file NAME.pub. After untouched, the token signs without a touch.
+		"token NAME TYPE": startToken,
+		"untouched NAME":  func(ts *testscript.TestScript, args []string) { worldOf(ts).tokens[args[0]].Untouched() },
+	} {
+		name, words, _ := strings.Cut(usage, " ")
+		least, most := 0, len(strings.Fields(words))
+		for _, word := range strings.Fields(words) {
+			if !strings.HasPrefix(word, "[") {
+				least++
+			}
+			if strings.HasSuffix(word, "...") {
+				most = math.MaxInt
+			}
+		}
+		all[name] = func(ts *testscript.TestScript, neg bool, args []string) {
+			if neg || len(args) < least || len(args) > most {
+				ts.Fatalf("usage: %s", usage)
+			}
+			run(ts, args)
+		}
+	}
+	return all
 }
 
 // world is what a script has started. A script runs its commands one after the other.
@@ -158,7 +158,7 @@ func sandboxOf(ts *testscript.TestScript) *sandbox.Server {
 	return server
 }
 
-func startService(ts *testscript.TestScript, _ bool, args []string) {
+func startService(ts *testscript.TestScript, args []string) {
 	var opts []sandbox.Option
 	for _, arg := range args {
 		name, value, _ := strings.Cut(arg, "=")
@@ -191,27 +191,18 @@ func listen(ts *testscript.TestScript, handler http.Handler) string {
 	return listener.Addr().String()
 }
 
-func advance(ts *testscript.TestScript, _ bool, args []string) {
-	if len(args) != 2 {
-		ts.Fatalf("usage: advance WITHDRAWAL STATUS")
-	}
+func advance(ts *testscript.TestScript, args []string) {
 	ts.Check(sandboxOf(ts).AdvanceWithdrawal(args[0], args[1]))
 }
 
-func redeem(ts *testscript.TestScript, _ bool, args []string) {
-	if len(args) != 3 {
-		ts.Fatalf("usage: redeem INVITE LABEL NAME")
-	}
+func redeem(ts *testscript.TestScript, args []string) {
 	id, key, err := sandboxOf(ts).RedeemInvite(args[0], args[1])
 	ts.Check(err)
 	ts.Setenv(args[2], id)
 	ts.Setenv(args[2]+"_key", key)
 }
 
-func checkExit(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 2 {
-		ts.Fatalf("usage: exits CODE COMMAND...")
-	}
+func checkExit(ts *testscript.TestScript, args []string) {
 	if code := exitCodeOf(ts, ts.Exec(args[1], args[2:]...)); fmt.Sprint(code) != args[0] {
 		ts.Fatalf("it ended with %d, not %s", code, args[0])
 	}
@@ -233,17 +224,11 @@ func exitCodeOf(ts *testscript.TestScript, err error) int {
 	return exit.ExitCode()
 }
 
-func capture(ts *testscript.TestScript, _ bool, args []string) {
-	if len(args) != 1 {
-		ts.Fatalf("usage: capture NAME")
-	}
+func capture(ts *testscript.TestScript, args []string) {
 	ts.Setenv(args[0], strings.TrimSpace(ts.ReadFile("stdout")))
 }
 
-func field(ts *testscript.TestScript, _ bool, args []string) {
-	if len(args) != 3 {
-		ts.Fatalf("usage: field FILE KEY NAME")
-	}
+func field(ts *testscript.TestScript, args []string) {
 	var object map[string]string
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &object))
 	if object[args[1]] == "" {
@@ -252,10 +237,7 @@ func field(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[2], object[args[1]])
 }
 
-func checkMode(ts *testscript.TestScript, _ bool, args []string) {
-	if len(args) != 2 {
-		ts.Fatalf("usage: mode FILE MODE")
-	}
+func checkMode(ts *testscript.TestScript, args []string) {
 	info, err := os.Stat(ts.MkAbs(args[0]))
 	ts.Check(err)
 	if got := fmt.Sprintf("%04o", info.Mode().Perm()); got != args[1] {
@@ -263,10 +245,7 @@ func checkMode(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-func checkSchema(ts *testscript.TestScript, _ bool, args []string) {
-	if len(args) != 2 {
-		ts.Fatalf("usage: fits SCHEMA FILE")
-	}
+func checkSchema(ts *testscript.TestScript, args []string) {
 	c, lines := newSchemaCheck(), 0
 	for line := range strings.Lines(ts.ReadFile(args[1])) {
 		ts.Check(c.value(args[0], schema.Of(args[0]), []byte(line)))
@@ -277,10 +256,7 @@ func checkSchema(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-func startToken(ts *testscript.TestScript, _ bool, args []string) {
-	if len(args) != 2 {
-		ts.Fatalf("usage: token NAME TYPE")
-	}
+func startToken(ts *testscript.TestScript, args []string) {
 	token, err := tokentest.New(args[1])
 	ts.Check(err)
 	dir, err := os.MkdirTemp("", "agent") // the name of a socket must be short
@@ -299,87 +275,74 @@ func startToken(ts *testscript.TestScript, _ bool, args []string) {
 	w.tokens[args[0]] = token
 }
 
+// typedOnly takes the word typed from the arguments of a command.
+func typedOnly(args []string) (typed bool, rest []string) {
+	rest = slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return arg == "typed" })
+	return len(rest) < len(args), rest
+}
+
+// endsSilently runs till, and fails unless it ends with the code and without output.
+func endsSilently(ts *testscript.TestScript, code string, args []string) {
+	got := exitCodeOf(ts, ts.Exec("till", args...))
+	if out := ts.ReadFile("stdout"); fmt.Sprint(got) != code || out != "" {
+		ts.Fatalf("till %s ended with %d, not %s, and printed %q", strings.Join(args, " "), got, code, out)
+	}
+}
+
 // everyCreate runs the commands that create something. None of them may send its create twice, whatever the
 // service does.
-func everyCreate(ts *testscript.TestScript, _ bool, args []string) {
-	typed := len(args) > 0 && args[0] == "typed"
-	if typed {
-		args = args[1:]
-	}
-	if len(args) == 0 || len(args) > 2 {
-		ts.Fatalf("usage: creates [typed] CODE [N]")
-	}
+func everyCreate(ts *testscript.TestScript, args []string) {
+	typed, args := typedOnly(args)
 	requests := int64(1)
 	if len(args) == 2 {
 		n, err := strconv.ParseInt(args[1], 10, 64)
 		ts.Check(err)
 		requests = n
 	}
-	for _, command := range [][]string{
-		{"withdraw", "create", "--currency", "Btc", "--amount-minor", "5", "--address", "bc1qexample",
-			"--order-id", "4711", "--yes"},
-		{"invoice", "create", "--title", "Order 1001", "--currency", "Usd", "--item", "Coffee=2.50"},
-		{"invite", "create", "7c9e6679-7425-40de-944b-e07fc1f90ae7"},
-		{"api", "POST", "/api/invoice", "--yes"},
+	for _, command := range []string{
+		"withdraw create --currency Btc --amount-minor 5 --address bc1qexample --order-id 4711 --yes",
+		"invoice create --title Order --currency Usd --item Coffee=2.50",
+		"invite create 7c9e6679-7425-40de-944b-e07fc1f90ae7",
+		"api POST /api/invoice --yes",
 	} {
-		if typed && command[0] == "api" {
+		if typed && strings.HasPrefix(command, "api") {
 			continue
 		}
 		before := requestsOf(ts)
-		code := exitCodeOf(ts, ts.Exec("till", command...))
-		if fmt.Sprint(code) != args[0] {
-			ts.Fatalf("till %s ended with %d, not %s", strings.Join(command, " "), code, args[0])
-		}
+		endsSilently(ts, args[0], strings.Fields(command))
 		if got := requestsOf(ts) - before; got != requests {
-			ts.Fatalf("till %s made %d requests, not %d", strings.Join(command, " "), got, requests)
-		}
-		if text := ts.ReadFile("stdout"); text != "" {
-			ts.Fatalf("till %s printed %q", strings.Join(command, " "), text)
+			ts.Fatalf("till %s made %d requests, not %d", command, got, requests)
 		}
 	}
 }
 
 // everyRead runs the commands that only read. It leaves out a report with the ids of resellers. Such a report
 // is a batch, with its own exit code and output even if all reads fail.
-func everyRead(ts *testscript.TestScript, _ bool, args []string) {
-	typed := len(args) > 0 && args[0] == "typed"
-	if typed {
-		args = args[1:]
-	}
-	if len(args) != 1 {
-		ts.Fatalf("usage: reads [typed] CODE")
-	}
+func everyRead(ts *testscript.TestScript, args []string) {
 	const id = "7c9e6679-7425-40de-944b-e07fc1f90ae7"
-	for _, command := range [][]string{
-		{"withdraw", "get", id}, {"withdraw", "list"}, {"withdraw", "wait", id, "--status", "New", "--timeout", "100ms"},
-		{"invoice", "get", id}, {"invoice", "wait", id, "--status", "Paid", "--timeout", "100ms"},
-		{"invite", "list"}, {"invite", "get", id},
-		{"reseller", "list"}, {"reseller", "ids"}, {"reseller", "info", id}, {"reseller", "info", "North shop"},
-		{"reseller", "invite", id},
-		{"reseller", "stats", id}, {"reseller", "stats"},
-		{"reseller", "report"}, {"reseller", "report", "North shop"},
-		{"reseller", "balance", id}, {"reseller", "balance", id, "--currency", "Btc"}, {"reseller", "balance"},
-		{"reseller", "rebate", id}, {"reseller", "rebate", id, "--currency", "Usd"}, {"reseller", "rebate"},
-		{"reseller", "withdraw", "list", id}, {"reseller", "withdraw", "get", id, id},
-		{"reseller", "invoice", "list", id}, {"reseller", "invoice", "get", id, id},
-		{"reseller", "invoice", "finished", id, id},
-	} {
-		if typed && (command[1] == "balance" || strings.HasPrefix(strings.Join(command, " "), "reseller invoice list")) {
+	typed, args := typedOnly(args)
+	for _, command := range strings.Split(`withdraw get ID; withdraw list; withdraw wait ID --status New --timeout 100ms;
+		invoice get ID; invoice wait ID --status Paid --timeout 100ms; invite list; invite get ID;
+		reseller list; reseller ids; reseller info ID; reseller info North_shop; reseller invite ID;
+		reseller stats ID; reseller stats; reseller report; reseller report North_shop;
+		reseller balance ID; reseller balance ID --currency Btc; reseller balance;
+		reseller rebate ID; reseller rebate ID --currency Usd; reseller rebate;
+		reseller withdraw list ID; reseller withdraw get ID ID;
+		reseller invoice list ID; reseller invoice get ID ID; reseller invoice finished ID ID`, ";") {
+		words := strings.Fields(strings.ReplaceAll(command, "ID", id))
+		if typed && (words[1] == "balance" || strings.Contains(command, "invoice list")) {
 			continue
 		}
-		code := exitCodeOf(ts, ts.Exec("till", append(command, "--retries", "0")...))
-		if fmt.Sprint(code) != args[0] {
-			ts.Fatalf("till %s ended with %d, not %s", strings.Join(command, " "), code, args[0])
+		for i, word := range words {
+			words[i] = strings.ReplaceAll(word, "_", " ")
 		}
-		if text := ts.ReadFile("stdout"); text != "" {
-			ts.Fatalf("till %s printed %q", strings.Join(command, " "), text)
-		}
+		endsSilently(ts, args[0], append(words, "--retries", "0"))
 		text := ts.ReadFile("stderr")
-		if command[1] == "wait" { // it first says that it tries again
+		if words[1] == "wait" { // it first says that it tries again
 			text = text[strings.LastIndex(strings.TrimSuffix(text, "\n"), "\n")+1:]
 		}
 		if strings.Count(text, "\n") != 1 || !strings.HasPrefix(text, "till: ") {
-			ts.Fatalf("till %s did not end with one line of error: %q", strings.Join(command, " "), text)
+			ts.Fatalf("till %s did not end with one line of error: %q", command, text)
 		}
 	}
 }

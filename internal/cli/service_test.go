@@ -60,11 +60,7 @@ type route struct {
 
 const fakeKey = "key-of-a-fake-service"
 
-func startFake(ts *testscript.TestScript, _ bool, args []string) {
-	if len(args) == 0 {
-		ts.Fatalf("usage: fake [tls|tls1.1] STATUS [BODY-FILE [HEADER]] | drop | reset | hang | hold BODY-FILE | cut " +
-			"BODY-FILE | twice BODY-FILE | routes FILE")
-	}
+func startFake(ts *testscript.TestScript, args []string) {
 	f := &fake{ended: make(chan struct{}), held: make(chan struct{})}
 	ts.Defer(func() { close(f.ended) })
 	secure := args[0]
@@ -223,10 +219,7 @@ func requestsOf(ts *testscript.TestScript) int64 {
 	return int64(len(f.received))
 }
 
-func checkRequests(ts *testscript.TestScript, _ bool, args []string) {
-	if len(args) != 1 {
-		ts.Fatalf("usage: requests N")
-	}
+func checkRequests(ts *testscript.TestScript, args []string) {
 	fakeOf(ts)
 	if got := fmt.Sprint(requestsOf(ts)); got != args[0] {
 		ts.Fatalf("the service got %s requests, not %s", got, args[0])
@@ -235,10 +228,7 @@ func checkRequests(ts *testscript.TestScript, _ bool, args []string) {
 
 // awaitRequests waits for the fake service without a tight limit, so that a correct script passes on a slow
 // machine.
-func awaitRequests(ts *testscript.TestScript, _ bool, args []string) {
-	if len(args) != 1 {
-		ts.Fatalf("usage: await-requests N")
-	}
+func awaitRequests(ts *testscript.TestScript, args []string) {
 	fakeOf(ts)
 	n, err := strconv.ParseInt(args[0], 10, 64)
 	ts.Check(err)
@@ -253,20 +243,14 @@ func poll(ts *testscript.TestScript, what string, ok func() bool) {
 	}
 }
 
-func writeReceived(ts *testscript.TestScript, _ bool, args []string) {
-	if len(args) != 1 {
-		ts.Fatalf("usage: received FILE")
-	}
+func writeReceived(ts *testscript.TestScript, args []string) {
 	f := fakeOf(ts)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Join(f.received, "\n")+"\n"), 0o600))
 }
 
-func postCallback(ts *testscript.TestScript, _ bool, args []string) {
-	if len(args) != 3 {
-		ts.Fatalf("usage: callback URL FILE STATUS")
-	}
+func postCallback(ts *testscript.TestScript, args []string) {
 	resp, err := http.Post(args[0], "application/json", strings.NewReader(ts.ReadFile(args[1])))
 	ts.Check(err)
 	resp.Body.Close()

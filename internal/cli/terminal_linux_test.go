@@ -29,10 +29,7 @@ import (
 //
 // The ttyin command of testscript types before the program asks, so the terminal would show a key that is
 // read without echo.
-func onScreen(ts *testscript.TestScript, _ bool, args []string) {
-	if len(args) < 3 {
-		ts.Fatalf("usage: screen CODE [width=N] DIALOGUE COMMAND...")
-	}
+func onScreen(ts *testscript.TestScript, args []string) {
 	want, width := args[0], uint64(80)
 	args = args[1:]
 	if text, found := strings.CutPrefix(args[0], "width="); found {
