@@ -322,137 +322,116 @@ func TestPayoutScript(t *testing.T) {
 	script := absolute(t, "examples/payout.sh")
 	quick := []string{"PAYOUT_PAUSE=0", "PAYOUT_TRIES=2"}
 	const two = payoutHead + "1,Btc,0.5,a\n2,Btc,0.5,b\n"
+	// with calls check with a service of its own, and with what pays a file with it.
+	with := func(name string, answers map[string][]string, rows string,
+		check func(t *testing.T, f *faulty, pay func(env ...string) finished)) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f, file := startFaulty(t, answers), payoutFile(t, rows)
+			env := f.env(t, quick...)
+			check(t, f, func(set ...string) finished {
+				t.Helper()
+				return execute(t, withEnv(env, set), "sh", script, file)
+			})
+		})
+	}
 
-	t.Run("every kind of row", func(t *testing.T) {
-		t.Parallel()
-		f := startFaulty(t, map[string][]string{"5": {"429"}})
-		file := payoutFile(t,
-			payoutHead+"1,Btc,0.5,bc1q*\r\n2,Btc,9000000,bc1qb\n3,Btc,1e3,bc1qc\n4,Xlr,5,GD\n5,Btc,25.00 USD,bc1qe\n6,Eth,1,0xf")
-		env := f.env(t, quick...)
-		// Masked ids in one text are different, so they are not compared here.
-		const want = "1 accepted ID\n2 not-sent 30\n3 not-sent 10\n4 not-sent 10\n5 accepted ID\n6 accepted ID\n"
-		run := execute(t, env, "sh", script, file)
-		if out := uuids.ReplaceAllString(run.out, "ID"); run.code != 50 || out != want {
-			t.Fatalf("it ended with %d and printed\n%s\n%s", run.code, run.out, run.err)
-		}
-		wantText(t, "sent", f.sent(), "1 2 5 5 6")
-		wantText(t, "the list", f.listed(t), "1 5 6")
-		// A second run prints the same ids and tries only the orders that were not accepted, even if the
-		// journal is lost.
-		again := execute(t, env, "sh", script, file)
-		if again.code != 50 || again.out != run.out {
-			t.Fatalf("it ended with %d and printed\n%s\n%s", again.code, again.out, again.err)
-		}
-		wantText(t, "sent", f.sent(), "2")
-		lost := execute(t, f.env(t, quick...), "sh", script, file)
-		if lost.code != 50 || lost.out != run.out || strings.Count(lost.err, "on the service's list already") != 3 {
-			t.Fatalf("it ended with %d and printed\n%s\n%s", lost.code, lost.out, lost.err)
-		}
-		wantText(t, "sent", f.sent(), "2")
-		wantText(t, "the list", f.listed(t), "1 5 6")
-	})
-
-	t.Run("a lost answer", func(t *testing.T) {
-		t.Parallel()
-		f := startFaulty(t, map[string][]string{"2": {"lose"}})
-		file := payoutFile(t, two+"3,Btc,0.5,c\n")
-		env := f.env(t, quick...)
-		run := execute(t, env, "sh", script, file)
-		run.want(t, 20, "1 accepted "+anyID+"\n")
-		if !strings.Contains(run.err, "order 2 is UNKNOWN (exit code 20)") {
-			t.Errorf("it does not say which: %s", run.err)
-		}
-		wantText(t, "sent", f.sent(), "1 2")
-		for range 2 {
-			if run := execute(t, env, "sh", script, file); run.code != 0 || strings.Count(run.out, "accepted") != 3 {
-				t.Fatalf("it ended with %d: %s%s", run.code, run.out, run.err)
+	with("every kind of row", map[string][]string{"5": {"429"}}, payoutHead+
+		"1,Btc,0.5,bc1q*\r\n2,Btc,9000000,bc1qb\n3,Btc,1e3,bc1qc\n4,Xlr,5,GD\n5,Btc,25.00 USD,bc1qe\n6,Eth,1,0xf",
+		func(t *testing.T, f *faulty, pay func(...string) finished) {
+			// Masked ids in one text are different, so they are not compared here.
+			const want = "1 accepted ID\n2 not-sent 30\n3 not-sent 10\n4 not-sent 10\n5 accepted ID\n6 accepted ID\n"
+			run := pay()
+			if out := uuids.ReplaceAllString(run.out, "ID"); run.code != 50 || out != want {
+				t.Fatalf("%+v", run)
 			}
-		}
-		wantText(t, "sent", f.sent(), "3")
-		wantText(t, "the list", f.listed(t), "1 2 3")
-	})
-
-	t.Run("a payment that never arrived", func(t *testing.T) {
-		t.Parallel()
-		f := startFaulty(t, map[string][]string{"1": {"drop"}})
-		file := payoutFile(t, two)
-		env := f.env(t, quick...)
-		for range 2 { // its absence from the list proves nothing
-			execute(t, env, "sh", script, file).want(t, 20, "")
-		}
-		wantText(t, "sent", f.sent(), "1")
-	})
-
-	t.Run("till crashes", func(t *testing.T) {
-		t.Parallel()
+			wantText(t, "sent", f.sent(), "1 2 5 5 6")
+			wantText(t, "the list", f.listed(t), "1 5 6")
+			// A second run prints the same ids and tries only the orders that were not accepted, even if the
+			// journal is lost.
+			if again := pay(); again.code != 50 || again.out != run.out {
+				t.Fatalf("%+v", again)
+			}
+			wantText(t, "sent", f.sent(), "2")
+			lost := pay("XDG_STATE_HOME=" + t.TempDir())
+			if lost.code != 50 || lost.out != run.out || strings.Count(lost.err, "on the service's list already") != 3 {
+				t.Fatalf("%+v", lost)
+			}
+			wantText(t, "sent", f.sent(), "2")
+			wantText(t, "the list", f.listed(t), "1 5 6")
+		})
+	with("a lost answer", map[string][]string{"2": {"lose"}}, two+"3,Btc,0.5,c\n",
+		func(t *testing.T, f *faulty, pay func(...string) finished) {
+			run := pay()
+			run.want(t, 20, "1 accepted "+anyID+"\n")
+			if !strings.Contains(run.err, "order 2 is UNKNOWN (exit code 20)") {
+				t.Errorf("it does not say which: %s", run.err)
+			}
+			wantText(t, "sent", f.sent(), "1 2")
+			for range 2 {
+				if run := pay(); run.code != 0 || strings.Count(run.out, "accepted") != 3 {
+					t.Fatalf("%+v", run)
+				}
+			}
+			wantText(t, "sent", f.sent(), "3")
+			wantText(t, "the list", f.listed(t), "1 2 3")
+		})
+	with("a payment that never arrived", map[string][]string{"1": {"drop"}}, two,
+		func(t *testing.T, f *faulty, pay func(...string) finished) {
+			for range 2 { // its absence from the list proves nothing
+				pay().want(t, 20, "")
+			}
+			wantText(t, "sent", f.sent(), "1")
+		})
+	with("till crashes", nil, two, func(t *testing.T, _ *faulty, pay func(...string) finished) {
 		bin := t.TempDir()
 		writeProgram(t, bin+"/till", `[ "$2" = reconcile ] || kill -KILL $$`)
-		file := payoutFile(t, two)
-		execute(t, docsEnv(t, "PATH="+bin+":"+os.Getenv("PATH")), "sh", script, file).want(t, 20, "")
+		pay("PATH="+bin+":"+os.Getenv("PATH")).want(t, 20, "")
 	})
-
-	t.Run("a failed call ends the script", func(t *testing.T) {
-		t.Parallel()
-		for _, c := range []struct {
-			name    string
-			answers []string
-			gone    bool
-			code    int
-			sent    string
-		}{
-			{"the key is refused", []string{"401"}, false, 31, "1"},
-			{"too many calls", []string{"429", "429", "429"}, false, 32, "1 1"},
-			{"nobody is there", nil, true, 40, ""},
-		} {
-			f := startFaulty(t, map[string][]string{"1": c.answers})
-			f.gone = c.gone
-			file := payoutFile(t, two)
-			if run := execute(t, f.env(t, quick...), "sh", script, file); run.code != c.code || run.out != "" {
-				t.Errorf("%s: it ended with %d: %s%s", c.name, run.code, run.out, run.err)
+	for _, c := range []struct { // a failed call ends the script
+		name    string
+		answers []string
+		code    int
+		sent    string
+	}{
+		{"the key is refused", []string{"401"}, 31, "1"},
+		{"too many calls", []string{"429", "429", "429"}, 32, "1 1"},
+		{"nobody is there", []string{"gone"}, 40, ""},
+	} {
+		with(c.name, map[string][]string{"1": c.answers}, two, func(t *testing.T, f *faulty, pay func(...string) finished) {
+			f.gone = c.answers[0] == "gone"
+			if run := pay(); run.code != c.code || run.out != "" {
+				t.Errorf("%+v", run)
 			}
-			wantText(t, c.name, f.sent(), c.sent)
-		}
-	})
+			wantText(t, "sent", f.sent(), c.sent)
+		})
+	}
+	for _, rows := range []string{"", "1,Btc,0.5,a\n", payoutHead + "1,Btc,0.5,a\n1,Btc,0.5,b\n", payoutHead + "1,Btc,0.5\n",
+		payoutHead + "1,Btc,1,000,a\n", payoutHead + "01,Btc,0.5,a\n", payoutHead + "1,Btc,0.5,\"a\"\n",
+		payoutHead + "1,Btc,0.5,a b\n", payoutHead + "1,,0.5,a\n"} {
+		with("a wrong file", nil, rows, func(t *testing.T, f *faulty, pay func(...string) finished) {
+			if run := pay(); run.code != 10 || run.out != "" {
+				t.Errorf("%q: %+v", rows, run)
+			}
+			wantText(t, "sent", f.sent(), "")
+		})
+	}
 
 	t.Run("a signal waits for the row", func(t *testing.T) {
 		t.Parallel()
 		f := startFaulty(t, map[string][]string{"1": {"hold"}})
-		file := payoutFile(t, two)
-		cmd := command(t, f.env(t, quick...), "sh", script, file)
+		cmd := command(t, f.env(t, quick...), "sh", script, payoutFile(t, two))
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-		var out, errOut bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &out, &errOut
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		ended := make(chan finished)
+		go func() { ended <- finish(t, cmd) }()
 		<-f.arrived
 		if err := syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM); err != nil {
 			t.Fatal(err)
 		}
 		f.release <- struct{}{}
-		cmd.Wait()
-		if code := cmd.ProcessState.ExitCode(); code != 60 {
-			t.Errorf("it ended with %d: %s", code, errOut.String())
-		}
-		wantText(t, "the output", out.String(), "1 accepted "+anyID+"\n")
+		run := <-ended
+		run.want(t, 60, "1 accepted "+anyID+"\n")
 		wantText(t, "sent", f.sent(), "1")
-	})
-
-	t.Run("nothing is sent from a wrong file", func(t *testing.T) {
-		t.Parallel()
-		f := startFaulty(t, nil)
-		env := f.env(t)
-		for _, text := range []string{
-			"", "1,Btc,0.5,a\n", payoutHead + "1,Btc,0.5,a\n1,Btc,0.5,b\n", payoutHead + "1,Btc,0.5\n",
-			payoutHead + "1,Btc,1,000,a\n",
-			payoutHead + "01,Btc,0.5,a\n", payoutHead + "1,Btc,0.5,\"a\"\n", payoutHead + "1,Btc,0.5,a b\n",
-			payoutHead + "1,,0.5,a\n",
-		} {
-			if run := execute(t, env, "sh", script, payoutFile(t, text)); run.code != 10 || run.out != "" {
-				t.Errorf("%q: it ended with %d: %s%s", text, run.code, run.out, run.err)
-			}
-		}
-		wantText(t, "sent", f.sent(), "")
 	})
 }
 
@@ -462,7 +441,7 @@ func TestPayoutsProgram(t *testing.T) {
 	const rows = "order_id,currency,amount_minor,address\n1,Btc,50000000,a\n2,Btc,50000000,b\n3,crypto:Eth,5,c\n"
 	f := startFaulty(t, map[string][]string{"2": {"lose"}})
 	file := payoutFile(t, rows)
-	env := withEnv(f.env(t), []string{"TILL_JOURNAL=" + filepath.Join(t.TempDir(), "journal.db")})
+	env := f.env(t, "TILL_JOURNAL="+filepath.Join(t.TempDir(), "journal.db"))
 	execute(t, env, program, file).want(t, 20, "1 of 3 rows are paid\n")
 	execute(t, env, program, file).want(t, 0, "3 of 3 rows are paid\n")
 	wantText(t, "sent", f.sent(), "1 2 3")

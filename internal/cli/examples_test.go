@@ -3,7 +3,6 @@
 package cli
 
 import (
-	"bytes"
 	"fmt"
 	"io/fs"
 	"net/http"
@@ -12,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -33,9 +33,7 @@ func TestHelpExamplesWork(t *testing.T) {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()
 			if strings.Contains(text, "curl") {
-				if _, err := exec.LookPath("curl"); err != nil {
-					t.Skip(err)
-				}
+				needProgram(t, "curl")
 			}
 			runExample(t, text)
 		})
@@ -44,22 +42,14 @@ func TestHelpExamplesWork(t *testing.T) {
 
 // examples returns the examples of a command and its subcommands, each once: a group shows the example of its
 // first command.
-func examples(cmd *cobra.Command) []string {
-	var all []string
-	seen := map[string]bool{}
-	var walk func(cmd *cobra.Command)
-	walk = func(cmd *cobra.Command) {
+func examples(cmd *cobra.Command) (all []string) {
+	for _, cmd := range withAll(cmd) {
 		for _, text := range splitExample(cmd.Example) {
-			if !seen[text] {
-				seen[text] = true
+			if !slices.Contains(all, text) {
 				all = append(all, text)
 			}
 		}
-		for _, child := range cmd.Commands() {
-			walk(child)
-		}
 	}
-	walk(cmd)
 	return all
 }
 
@@ -88,14 +78,14 @@ func exampleCommand(t *testing.T, text string, service *exampleService) *exec.Cm
 	server := httptest.NewServer(service)
 	t.Cleanup(server.Close)
 	home := filepath.Join(dir, "home")
-	writeExampleFile(t, filepath.Join(dir, "key.txt"), "key-1234\n")
-	writeExampleFile(t, filepath.Join(home, ".config/till/keys/live.key"), "key-1234\n")
-	writeExampleFile(t, filepath.Join(home, ".config/till/keys/old.key"), "key-1234\n")
+	writeFile(t, filepath.Join(dir, "key.txt"), "key-1234\n")
+	writeFile(t, filepath.Join(home, ".config/till/keys/live.key"), "key-1234\n")
+	writeFile(t, filepath.Join(home, ".config/till/keys/old.key"), "key-1234\n")
 	current := "live"
 	if strings.Contains(text, "till sandbox ") { // with the profile of a service, these would need --sandbox
 		current = "sandbox"
 	}
-	writeExampleFile(t, filepath.Join(home, ".config/till/config.yaml"), fmt.Sprintf(`current: %[3]s
+	writeFile(t, filepath.Join(home, ".config/till/config.yaml"), fmt.Sprintf(`current: %[3]s
 currencies:
   - {code: Doge, kind: crypto, decimals: 8}
 profiles:
@@ -146,29 +136,18 @@ func runExample(t *testing.T, text string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
-	interrupt := func() {
+	listens := strings.HasPrefix(text, "till callback listen")
+	if listens || strings.HasPrefix(text, "till sandbox serve") { // until a signal ends it, or the first post
+		eventually(t, "the address", func() bool { return strings.Contains(out.String()+errOut.String(), "http://") })
+	}
+	_, url, _ := strings.Cut(strings.TrimSpace(errOut.String()), "listening on ")
+	switch {
+	case listens && strings.Contains(text, "--count 1"):
+		answer(t, http.MethodPost, url, "{}")
+	case listens, strings.HasPrefix(text, "till sandbox serve"):
 		if err := cmd.Process.Signal(os.Interrupt); err != nil {
 			t.Error(err)
 		}
-	}
-	switch {
-	case strings.HasPrefix(text, "till sandbox serve"): // serves until a signal ends it
-		eventually(t, "the sandbox's address", func() bool { return strings.Contains(out.String(), "http://") })
-		interrupt()
-	// It ends after the first post.
-	case strings.HasPrefix(text, "till callback listen") && strings.Contains(text, "--count 1"):
-		eventually(t, "the listener's address",
-			func() bool { return strings.Contains(errOut.String(), "listening on http://") })
-		_, url, _ := strings.Cut(strings.TrimSpace(errOut.String()), "listening on ")
-		resp, err := http.Post(url, "application/json", bytes.NewReader([]byte("{}")))
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp.Body.Close()
-	case strings.HasPrefix(text, "till callback listen"): // listens until a signal ends it
-		eventually(t, "the listener's address",
-			func() bool { return strings.Contains(errOut.String(), "listening on http://") })
-		interrupt()
 	}
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("%v\n%s%s", err, out.String(), errOut.String())
@@ -203,14 +182,21 @@ func prepareExample(t *testing.T, text string, service *exampleService, cmd *exe
 		want = 20
 		service.loses.Store(true)
 	}
-	create := exec.Command("till", "withdraw", "create", "--currency", "Btc", "--amount", "0.015", "--address",
-		exampleAddress, "--order-id", "5001", "--yes")
-	create.Dir, create.Env = cmd.Dir, cmd.Env
-	if text, _ := create.CombinedOutput(); create.ProcessState.ExitCode() != want {
-		t.Fatalf("the order could not be made: %s", text)
-	}
+	beside(t, cmd, want, "withdraw create --currency Btc --amount 0.015 --order-id 5001 --yes --address "+exampleAddress)
 	service.loses.Store(false)
 	service.hides.Store(strings.Contains(text, "--not-sent"))
+}
+
+// beside runs till where an example will run, and returns its output.
+func beside(t *testing.T, example *exec.Cmd, want int, line string) string {
+	t.Helper()
+	cmd := exec.Command("till", strings.Fields(line)...)
+	cmd.Dir, cmd.Env = example.Dir, example.Env
+	f := finish(t, cmd)
+	if f.code != want {
+		t.Fatalf("till %s: %+v", line, f)
+	}
+	return strings.TrimSpace(f.out)
 }
 
 // prepareFiles creates the files of examples about payouts.
@@ -220,33 +206,26 @@ func prepareFiles(t *testing.T, text string, cmd *exec.Cmd) {
 	if strings.Contains(text, "--auto-order-id") {
 		head, ids = "", []string{"", ""}
 	}
-	writeExampleFile(t, filepath.Join(cmd.Dir, "staff.csv"),
+	writeFile(t, filepath.Join(cmd.Dir, "staff.csv"),
 		head+"currency,amount,address,note\n"+ids[0]+"Btc,0.015,"+exampleAddress+",Ann\n"+ids[1]+"Btc,25.00 USD,"+exampleAddress+",Bob\n")
-	writeExampleFile(t, filepath.Join(cmd.Dir, "people.csv"),
+	writeFile(t, filepath.Join(cmd.Dir, "people.csv"),
 		"order_id,currency,amount,Pay to\n1,Btc,0.015,"+exampleAddress+"\n")
-	writeExampleFile(t, filepath.Join(cmd.Dir, "staff.jsonl"),
+	writeFile(t, filepath.Join(cmd.Dir, "staff.jsonl"),
 		`{"order_id":"5001","currency":"Btc","amount":"0.015","address":"`+exampleAddress+`"}`+"\n")
 	if strings.HasPrefix(text, "till payout apply") { // the service returns the same id for every order
-		writeExampleFile(t, filepath.Join(cmd.Dir, "staff.csv"),
+		writeFile(t, filepath.Join(cmd.Dir, "staff.csv"),
 			"order_id,currency,amount,address\n5001,Btc,0.015,"+exampleAddress+"\n")
 	}
 	if !strings.HasPrefix(text, "till payout plan") {
-		plan := exec.Command("till", "payout", "plan", "staff.csv", "--out", "staff.plan", "-q")
-		plan.Dir, plan.Env = cmd.Dir, cmd.Env
-		digest, err := plan.Output()
-		if err != nil {
-			t.Fatalf("the plan could not be made: %v", err)
-		}
-		writeExampleFile(t, filepath.Join(cmd.Dir, "approved.txt"), string(digest))
+		digest := beside(t, cmd, 0, "payout plan staff.csv --out staff.plan -q")
+		writeFile(t, filepath.Join(cmd.Dir, "approved.txt"), digest+"\n")
 	}
 }
 
 // prepareApprovers creates a key that may approve, and an SSH agent that has it.
 func prepareApprovers(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
-	if _, err := exec.LookPath("ssh-agent"); err != nil {
-		t.Skip(err)
-	}
+	needProgram(t, "ssh-agent")
 	home := filepath.Join(cmd.Dir, "home")
 	setUp := exec.Command("sh", "-ec", `mkdir -m 700 -p home/.ssh
 ssh-keygen -q -t ed25519 -N '' -f home/.ssh/id_ed25519
@@ -277,37 +256,17 @@ func prepareRun(t *testing.T, text string, service *exampleService, cmd *exec.Cm
 	if strings.Contains(text, "5002") {
 		rows += "5002,Btc,0.015,bc1qother\n"
 	}
-	writeExampleFile(t, filepath.Join(cmd.Dir, "run.csv"), "order_id,currency,amount,address\n"+rows)
+	writeFile(t, filepath.Join(cmd.Dir, "run.csv"), "order_id,currency,amount,address\n"+rows)
 	want := 0
 	if strings.Contains(text, "reconcile") || strings.Contains(text, "resolve") {
 		service.loses.Store(true)
 		want = 20
 	}
-	till := func(want int, args ...string) string {
-		t.Helper()
-		made := exec.Command("till", args...)
-		made.Dir, made.Env = cmd.Dir, cmd.Env
-		out, err := made.Output()
-		if made.ProcessState.ExitCode() != want {
-			t.Fatalf("till %v: %v", args, err)
-		}
-		return strings.TrimSpace(string(out))
-	}
-	till(0, "payout", "plan", "run.csv", "--out", "run.plan")
-	till(want, "payout", "apply", "run.plan", "--yes", "--keep-going")
-	cmd.Args[2] = strings.ReplaceAll(cmd.Args[2], exampleRun, till(0, "payout", "list", "-q"))
+	beside(t, cmd, 0, "payout plan run.csv --out run.plan")
+	beside(t, cmd, want, "payout apply run.plan --yes --keep-going")
+	cmd.Args[2] = strings.ReplaceAll(cmd.Args[2], exampleRun, beside(t, cmd, 0, "payout list -q"))
 	service.loses.Store(false)
 	service.hides.Store(strings.Contains(text, "--not-sent"))
-}
-
-func writeExampleFile(t *testing.T, path, text string) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // writeProgram writes a shell script while no process is being started. A starting process has all of the

@@ -8,24 +8,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 )
-
-// tool skips a test that needs a program which is not installed, except in CI.
-func tool(t *testing.T, name string) {
-	t.Helper()
-	if _, err := exec.LookPath(name); err != nil {
-		if os.Getenv("TILL_NEEDS_TOOLS") != "" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
-}
 
 // watched is a service whose profile has on_finish.
 type watched struct {
@@ -40,10 +29,7 @@ func startWatched(t *testing.T, program, argument string, env ...string) watched
 	w := watched{faulty: startFaulty(t, map[string][]string{})}
 	dir := t.TempDir()
 	w.env = docsEnv(t, append([]string{"TILL_API_KEY=" + w.box.Key(), "TILL_CONFIG=" + dir + "/config.yaml"}, env...)...)
-	file := filepath.Join(dir, "staff.csv")
-	if err := os.WriteFile(file, []byte(payoutHead+"1,Btc,0.5,bc1qa\n2,Btc,0.25,bc1qb\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := writeFile(t, dir+"/staff.csv", payoutHead+"1,Btc,0.5,bc1qa\n2,Btc,0.25,bc1qb\n")
 	w.plan = filepath.Join(dir, "staff.plan")
 	for _, args := range [][]string{
 		{"till", "profile", "set", "live", "base_url=" + w.url,
@@ -69,7 +55,7 @@ func (w watched) apply(t *testing.T, code int, args ...string) {
 
 // TestMailExample applies a plan with an unknown outcome, and reads what mail.sh hands to sendmail.
 func TestMailExample(t *testing.T) {
-	tool(t, "jq")
+	needProgram(t, "jq")
 	t.Parallel()
 	sendmail, mails := noting(t)
 	w := startWatched(t, "mail.sh", "payroll@shop.example", "SENDMAIL="+sendmail)
@@ -98,8 +84,8 @@ $`)
 
 // TestChatExample applies a plan, and reads what chat.sh posts to a webhook.
 func TestChatExample(t *testing.T) {
-	tool(t, "jq")
-	tool(t, "curl")
+	needProgram(t, "jq")
+	needProgram(t, "curl")
 	t.Parallel()
 	posts := make(chan string, 10)
 	var status atomic.Int32
@@ -118,11 +104,7 @@ func TestChatExample(t *testing.T) {
 		rw.WriteHeader(int(status.Load()))
 	}))
 	defer hook.Close()
-	file := filepath.Join(t.TempDir(), "webhook")
-	if err := os.WriteFile(file, []byte(hook.URL+"/services/secret\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	w := startWatched(t, "chat.sh", file)
+	w := startWatched(t, "chat.sh", writeFile(t, t.TempDir()+"/webhook", hook.URL+"/services/secret\n"))
 	// posted returns the only post since the last call.
 	posted := func() string {
 		t.Helper()
@@ -151,7 +133,7 @@ func TestChatExample(t *testing.T) {
 
 // TestAlerts runs the tests of the alerts, and checks that Prometheus accepts a metrics file.
 func TestAlerts(t *testing.T) {
-	tool(t, "promtool")
+	needProgram(t, "promtool")
 	t.Parallel()
 	for _, args := range [][]string{{"check", "rules", "alerts.yml"}, {"test", "rules", "alerts_test.yml"}} {
 		cmd := command(t, os.Environ(), append([]string{"promtool"}, args...)...)
@@ -175,31 +157,17 @@ func TestAlerts(t *testing.T) {
 // TestMonitoringPage checks that the page, the help and the alerts name the metrics that there are, and no
 // others.
 func TestMonitoringPage(t *testing.T) {
-	names := regexp.MustCompile(`till_[a-z_]+`)
-	of := func(text string) map[string]bool {
-		all := map[string]bool{}
-		for _, name := range names.FindAllString(text, -1) {
-			all[name] = true
-		}
-		return all
+	of := func(text string) []string {
+		names := regexp.MustCompile(`till_[a-z_]+`).FindAllString(text, -1)
+		slices.Sort(names)
+		return slices.Compact(names)
 	}
 	want := of(topicTexts(t)["monitoring"])
-	if len(want) != 9 {
-		t.Fatalf("the help names %v", want)
+	if got := of(pageText(t, "docs/monitoring.md")); len(want) != 9 || !slices.Equal(got, want) {
+		t.Errorf("the page names %q, and the help %q", got, want)
 	}
-	page := of(pageText(t, "docs/monitoring.md"))
-	for name := range want {
-		if !page[name] {
-			t.Errorf("the page does not name %s", name)
-		}
-	}
-	for name := range page {
-		if !want[name] {
-			t.Errorf("the page names %s", name)
-		}
-	}
-	for name := range of(pageText(t, "examples/monitoring/alerts.yml")) {
-		if !want[name] {
+	for _, name := range of(pageText(t, "examples/monitoring/alerts.yml")) {
+		if !slices.Contains(want, name) {
 			t.Errorf("the alerts name %s", name)
 		}
 	}

@@ -18,9 +18,7 @@ func noting(t *testing.T) (command, file string) {
 	dir := t.TempDir()
 	command, file = filepath.Join(dir, "note"), filepath.Join(dir, "noted")
 	writeProgram(t, command, "{ echo '***'; printf '%s\\n' \"$*\"; cat; } >>"+file)
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, file, "")
 	return command, file
 }
 
@@ -52,14 +50,7 @@ func startPayroll(t *testing.T, rows string) payroll {
 	mailer, mails := noting(t)
 	p.mails = mails
 	p.env = p.faulty.env(t, "MAILER="+mailer, "PAYROLL_TO=office@shop.example", "PAYROLL_PAUSE=0", "PAYROLL_TRIES=2")
-	dir := filepath.Join(t.TempDir(), "May $HOME")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(dir, "payroll-2026-05.csv")
-	if err := os.WriteFile(file, []byte(rows), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := writeFile(t, filepath.Join(t.TempDir(), "May $HOME", "payroll-2026-05.csv"), rows)
 	if run := execute(t, p.env, "sh", p.script, "plan", file); run.code != 0 {
 		t.Fatalf("plan ended with %d: %s%s", run.code, run.out, run.err)
 	}
@@ -82,9 +73,7 @@ func (p *payroll) answerRow(row int, answers ...string) { p.answer(p.orders[row]
 // pay pays, and checks the exit code and the single mail that is sent.
 func (p *payroll) pay(t *testing.T, code int, subject string) finished {
 	t.Helper()
-	if err := os.WriteFile(p.mails, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, p.mails, "")
 	run := execute(t, p.env, "sh", p.script, "pay", p.plan, p.digest)
 	if got := subjects(t, p.mails); run.code != code || len(got) != 1 ||
 		got[0] != "-s Payroll "+p.run+": "+subject+" office@shop.example" {
@@ -105,9 +94,13 @@ func (p *payroll) rows(n int) string { return strings.Join(p.orders[:n], " ") }
 
 func TestPayroll(t *testing.T) {
 	t.Parallel()
-	t.Run("everybody is paid once", func(t *testing.T) {
-		t.Parallel()
-		p := startPayroll(t, threePeople)
+	with := func(name, rows string, check func(*testing.T, payroll)) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			check(t, startPayroll(t, rows))
+		})
+	}
+	with("everybody is paid once", threePeople, func(t *testing.T, p payroll) {
 		p.pay(t, 0, "paid")
 		wantText(t, "the list", inOrder(p.listed(t)), inOrder(p.rows(3)))
 		mail := contents(t, p.mails)
@@ -126,10 +119,7 @@ func TestPayroll(t *testing.T) {
 			t.Errorf("it ended with %d: %s", run.code, run.err)
 		}
 	})
-
-	t.Run("an answer is lost", func(t *testing.T) {
-		t.Parallel()
-		p := startPayroll(t, threePeople)
+	with("an answer is lost", threePeople, func(t *testing.T, p payroll) {
 		p.answerRow(1, "lose")
 		run := p.pay(t, 0, "paid")
 		if !strings.Contains(run.err, "is unknown") || !strings.Contains(run.err, "found on the service's list") {
@@ -138,20 +128,14 @@ func TestPayroll(t *testing.T) {
 		wantText(t, "sent", inOrder(p.sent()), inOrder(p.rows(3)))
 		wantText(t, "the list", inOrder(p.listed(t)), inOrder(p.rows(3)))
 	})
-
-	t.Run("a payment never arrives", func(t *testing.T) {
-		t.Parallel()
-		p := startPayroll(t, threePeople)
+	with("a payment never arrives", threePeople, func(t *testing.T, p payroll) {
 		p.answerRow(0, "drop")
 		for range 2 {
 			p.pay(t, 20, "STOP: it is unknown whether somebody was paid")
 		}
 		wantText(t, "sent", p.sent(), p.orders[0])
 	})
-
-	t.Run("the script is killed", func(t *testing.T) {
-		t.Parallel()
-		p := startPayroll(t, "currency,amount,address\nBtc,0.5,bc1qa\nBtc,0.25,bc1qb\n")
+	with("the script is killed", "currency,amount,address\nBtc,0.5,bc1qa\nBtc,0.25,bc1qb\n", func(t *testing.T, p payroll) {
 		p.answerRow(1, "hold")
 		cmd := command(t, p.env, "sh", p.script, "pay", p.plan, p.digest)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -169,10 +153,7 @@ func TestPayroll(t *testing.T) {
 		wantText(t, "sent", p.sent(), p.rows(2))
 		wantText(t, "the list", p.listed(t), p.rows(2))
 	})
-
-	t.Run("a rate limit is retried", func(t *testing.T) {
-		t.Parallel()
-		p := startPayroll(t, threePeople)
+	with("a rate limit is retried", threePeople, func(t *testing.T, p payroll) {
 		p.answerRow(0, "429")
 		p.pay(t, 0, "paid")
 		wantText(t, "the list", inOrder(p.listed(t)), inOrder(p.rows(3)))
@@ -199,20 +180,14 @@ func TestPayroll(t *testing.T) {
 			wantText(t, "the list", p.listed(t), "")
 		}
 	})
-
-	t.Run("one payment is rejected", func(t *testing.T) {
-		t.Parallel()
-		p := startPayroll(t, "currency,amount,address\nBtc,0.5,bc1qa\nBtc,9000000,bc1qb\nBtc,0.25,bc1qc\n")
+	with("one payment is rejected", "currency,amount,address\nBtc,0.5,bc1qa\nBtc,9000000,bc1qb\nBtc,0.25,bc1qc\n", func(t *testing.T, p payroll) {
 		p.pay(t, 50, "not everybody is paid")
 		if mail := contents(t, p.mails); !strings.Contains(mail, p.orders[1]+"  rejected") ||
 			!strings.Contains(mail, "insufficient_funds: ") {
 			t.Errorf("the mail does not say who is not:\n%s", mail)
 		}
 	})
-
-	t.Run("the digest is of another plan", func(t *testing.T) {
-		t.Parallel()
-		p := startPayroll(t, threePeople)
+	with("the digest is of another plan", threePeople, func(t *testing.T, p payroll) {
 		p.digest = p.digest[:len(p.digest)-1] + map[bool]string{true: "1", false: "0"}[strings.HasSuffix(p.digest, "0")]
 		p.pay(t, 12, "REFUSED, nothing was sent")
 		wantText(t, "sent", p.sent(), "")
@@ -220,25 +195,16 @@ func TestPayroll(t *testing.T) {
 			t.Errorf("the mail speaks of a run that there is not:\n%s", mail)
 		}
 	})
-
-	t.Run("the mailer does not exist", func(t *testing.T) {
-		t.Parallel()
-		p := startPayroll(t, threePeople)
+	with("the mailer does not exist", threePeople, func(t *testing.T, p payroll) {
 		p.payWith(t, 11, "MAILER=no-such-mailer --now")
 		wantText(t, "sent", p.sent(), "")
 	})
-
-	t.Run("the mail is not sent", func(t *testing.T) {
-		t.Parallel()
-		p := startPayroll(t, threePeople)
+	with("the mail is not sent", threePeople, func(t *testing.T, p payroll) {
 		p.payWith(t, 51, "MAILER=false")
 		wantText(t, "the list", inOrder(p.listed(t)), inOrder(p.rows(3)))
 		p.payWith(t, 10, "PAYROLL_TO=")
 	})
-
-	t.Run("till crashes", func(t *testing.T) {
-		t.Parallel()
-		p := startPayroll(t, threePeople)
+	with("till crashes", threePeople, func(t *testing.T, p payroll) {
 		p.env = withEnv(p.env, []string{"PATH=" + crashing(t) + ":" + os.Getenv("PATH")})
 		p.pay(t, 137, "STOP: it is unknown whether somebody was paid")
 	})
@@ -302,9 +268,8 @@ func TestNightly(t *testing.T) {
 	night(t, withEnv(p.env, []string{"TILL_RETRIES=0"}), 40, "",
 		"payments with an unknown outcome (exit code 40); open questions in the journal (exit code 41); payouts that are "+
 			"not finished (exit code 41)")
-	if run := finish(t, command(t,
-		withEnv(p.env, []string{"TILL_RETRIES=0", "PAGE=false", "TICKET=false", "NIGHTLY_PAUSE=0"}), "sh",
-		script)); run.code != 40 || strings.Count(run.err, "nobody could be told") != 3 {
+	silent := withEnv(p.env, []string{"TILL_RETRIES=0", "PAGE=false", "TICKET=false", "NIGHTLY_PAUSE=0"})
+	if run := execute(t, silent, "sh", script); run.code != 40 || strings.Count(run.err, "nobody could be told") != 3 {
 		t.Errorf("it ended with %d: %s", run.code, run.err)
 	}
 }
