@@ -2,8 +2,6 @@ package payout
 
 import (
 	"fmt"
-	"os"
-	"slices"
 	"strings"
 	"testing"
 
@@ -23,26 +21,6 @@ const (
 
 func withFormat(format string) []Currency {
 	return []Currency{{Code: "Btc", Kind: api.Crypto, Decimals: 8, AddressFormat: format}}
-}
-
-func TestMakeRefusesAddressesOfAnotherFormat(t *testing.T) {
-	p := newPlanner(t)
-	p.Currencies = withFormat("bitcoin")
-	got := p.refused(fmt.Sprint("kind ", Invalid), header, "1,Btc,0.5,"+segwit, "2,btc,0.5,"+mistyped,
-		"3,crypto:BTC,0.5,"+tron, "4,Btc,0.5,bc1qw508d6qejxtdg4y5r3z\u0430rvary0c5xw7kv8f3t4", "5,Btc,0.5,a b",
-		"6,crypto:Doge,0.5,anything")
-	want := []string{
-		"line 3: address: its checksum is wrong", "line 4: address: this is a TRON address, and Btc takes Bitcoin addresses",
-		"line 5: address: character 24 is \"\u0430\" (U+0430)",
-		"line 6: address: character 2 is U+0020", "line 7: amount: ",
-	}
-	if !slices.EqualFunc(got, want, strings.HasPrefix) {
-		t.Errorf("%q", got)
-	}
-	p.Currencies = withFormat("none")
-	if _, rows := p.must(header, "1,Btc,0.5,"+mistyped, "2,Btc,0.5,\u0410"); len(rows) != 2 {
-		t.Errorf("%v", rows)
-	}
 }
 
 // TestMakeRefusesWhatASpreadsheetDamaged checks that a cell that a spreadsheet has damaged is refused as a
@@ -75,99 +53,6 @@ func TestMakeRefusesWhatASpreadsheetDamaged(t *testing.T) {
 		t.Errorf("%v", rows)
 	}
 }
-
-// TestMakeRefusesMistypedAddresses checks that an address of no format that is mistyped without doubt is
-// refused, and that a plan that allows it is warned about and records it.
-func TestMakeRefusesMistypedAddresses(t *testing.T) {
-	p := newPlanner(t)
-	rows := []string{header, "1,Btc,0.5," + segwit, "2,Btc,0.6," + mistyped,
-		"3,Usd,7,DE89 3704 0044 0532 0130 01", "4,Usd,8,alice"}
-	got := p.refused(money.RuleAddress, rows...)
-	want := []string{
-		`line 3: address: the address "` + mistyped + `": it has the shape of a Bitcoin address, but its checksum is wrong`,
-		`line 4: address: the address "DE89370400440532013001": it has the shape of an IBAN, but its checksum is wrong`,
-	}
-	if !slices.EqualFunc(got, want, strings.HasPrefix) {
-		t.Errorf("%q", got)
-	}
-	p.Limits.AllowBadAddress = true
-	made, _ := p.must(rows...)
-	if !open(t, p.Path).Limits.AllowBadAddress || !strings.Contains(strings.Join(made.Warnings, "\n"),
-		"order 2 pays to "+mistyped+": it has the shape of a Bitcoin address, but its checksum is wrong") {
-		t.Errorf("%q", made.Warnings)
-	}
-}
-
-func TestMakeWarnsOfAddressesThatLookMistyped(t *testing.T) {
-	p := newPlanner(t)
-	p.Limits.AllowBadAddress = true
-	p.bring(under("100", segwit), outAccepted("w1"))
-	doubts := func(made Made) (texts []string) {
-		for _, text := range made.Warnings {
-			if !strings.Contains(text, "nothing was paid before") && !strings.HasSuffix(text, "to addresses that are new") {
-				texts = append(texts, text)
-			}
-		}
-		return texts
-	}
-	rows := []string{"1,Btc,0.5," + segwit, "2,Btc,0.6," + mistyped, "3,Btc,0.7,bc1qexample", "4,Btc,0.8,1\u0410bc",
-		"5,Btc,0.8," + oneCase}
-	made, _ := p.must(append([]string{header}, rows...)...)
-	want := []string{
-		"line 3: order 2 pays to " + mistyped + ": it has the shape of a Bitcoin address, but its checksum is wrong",
-		"line 5: order 4 pays to 1\u0410bc: character 2 is \"\u0410\" (U+0410), and an address has ASCII letters and digits only",
-	}
-	if !slices.EqualFunc(doubts(made), want, strings.HasPrefix) {
-		t.Errorf("%q", made.Warnings)
-	}
-	if made.OneCase != 1 || open(t, p.Path).OneCase != 1 {
-		t.Errorf("%d and %d addresses in one case", made.OneCase, open(t, p.Path).OneCase)
-	}
-
-	// An error about a row without an order id names the order id that it gets.
-	p.Batch = "may"
-	made, derived := p.must("currency,amount,address", "Btc,0.6,"+mistyped)
-	if got := doubts(made); len(got) != 1 || !strings.HasPrefix(got[0],
-		"line 2: order "+derived[0].ExternalOrderID+" pays to "+mistyped) {
-		t.Errorf("%q", got)
-	}
-	p.Batch = ""
-
-	lines := []string{header}
-	for i := range 12 {
-		lines = append(lines, fmt.Sprintf("%d,Btc,0.%d,%s", i+1, 50+i, mistyped))
-	}
-	made, _ = p.must(lines...)
-	if got := doubts(made); len(got) != maxWarnings+1 ||
-		got[maxWarnings] != "2 more rows are to addresses that look wrong" {
-		t.Errorf("%q", got)
-	}
-
-	p.FailOnWarning = true
-	os.Remove(p.Path)
-	if got := p.refused(RuleWarning, header, "1,Btc,0.5,"+segwit,
-		"2,Btc,0.6,"+strings.ToUpper(mistyped)); !slices.ContainsFunc(got,
-		func(text string) bool { return strings.Contains(text, "shape of a Bitcoin address") }) {
-		t.Errorf("%q", got)
-	}
-	for _, format := range []string{"none", "bitcoin"} {
-		p.Currencies = withFormat(format)
-		if made, err := p.make(header, "1,Btc,0.5,"+segwit); err != nil || len(made.Warnings) > 0 {
-			t.Errorf("%s: %v, %q", format, err, made.Warnings)
-		}
-	}
-	p.Currencies = withFormat("none")
-	if got := doubts(second(p.make(header, "1,Btc,0.5,"+mistyped, "2,Btc,0.6,\u0410"))); len(got) > 0 {
-		t.Errorf("with the format none: %q", got)
-	}
-	p.FailOnWarning, p.Currencies = false, withFormat("ethereum")
-	if made, _ = p.must(header, "1,Btc,0.5,"+oneCase, "2,Btc,0.6,"+checked,
-		"3,Btc,0.7,0x"+strings.ToUpper(oneCase[2:])); made.OneCase != 2 || len(doubts(made)) > 0 {
-		t.Errorf("%d addresses in one case, %q", made.OneCase, made.Warnings)
-	}
-}
-
-func second(made Made, _ error) Made { return made }
 
 // TestMakeComparesAddressesInAnySpelling checks that two spellings of an address are the same address,
 // wherever rows are compared.

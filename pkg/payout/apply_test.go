@@ -532,21 +532,6 @@ func TestApplyTellsWhatItCannotRecord(t *testing.T) {
 	d.wantState("102", StateUnknown)
 }
 
-// TestApplyInterrupted checks that the calls in flight are completed after a first signal.
-func TestApplyInterrupted(t *testing.T) {
-	d := newDesk(t)
-	ctx, stop := context.WithCancel(t.Context())
-	p := d.plan(nil, dueTo(5)...)
-	d.s.onCreate = during("102", func() {
-		stop()
-	})
-	tally, err := d.Sender.apply(ctx, p, ApplyOptions{})
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("it ended with %v", err)
-	}
-	tally.want(t, map[State]int{StateAccepted: 2, StatePlanned: 3})
-}
-
 func TestOneApplyAtATime(t *testing.T) {
 	d := newDesk(t)
 	other := d.another().Sender

@@ -15,7 +15,6 @@ import (
 
 	"example.com/till/internal/journal"
 	"example.com/till/internal/journal/pgtest"
-	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout/sheet"
 )
@@ -267,17 +266,6 @@ func TestMakeTellsEverythingThatIsWrong(t *testing.T) {
 	}
 }
 
-func TestMakeOfNoRows(t *testing.T) {
-	p := newPlanner(t)
-	if got := p.refused(fmt.Sprint("kind ", Invalid), header); got != nil {
-		t.Error(got)
-	}
-	p.AllowEmpty = true
-	if made, rows := p.must(header); made.Count != 0 || len(rows) != 0 {
-		t.Errorf("%+v", made)
-	}
-}
-
 // TestMakeCountsTotalsExactly checks that spellings of a code have one total, which may exceed 64 bits.
 func TestMakeCountsTotalsExactly(t *testing.T) {
 	p := newPlanner(t)
@@ -460,29 +448,6 @@ func makeHoldsABatchAgainstItsRun(t *testing.T, p *planner) {
 	}
 }
 
-func TestMakeKeepsToTheLimits(t *testing.T) {
-	p := newPlanner(t)
-	btc := func(n int64) api.Amount { return api.Amount{Kind: api.Crypto, Code: "Btc", Minor: n} }
-	p.Limits = Limits{MaxPerWithdrawal: []api.Amount{btc(100_000_000)}, MaxPerRun: []api.Amount{btc(150_000_000)}}
-	p.must(header, "1,Btc,1,a", "2,Btc,0.5,a")
-	os.Remove(p.Path)
-	got := p.refused(money.RuleLimit, header, "1,Btc,1.00000001,a", "2,Btc,0.1,a", "3,Btc,2,b", "4,Btc,1.00 EUR,c")
-	if len(got) != 4 || !strings.HasPrefix(got[0], "3.10000001 Btc is more") ||
-		!strings.HasPrefix(got[1], "line 2: amount: 1.00000001 Btc") || !strings.HasPrefix(got[2], "line 4: amount: 2.0") ||
-		!strings.HasPrefix(got[3], "line 5: amount: max_per_withdrawal limits Btc but not EUR") {
-		t.Errorf("%q", got)
-	}
-	p.Limits = Limits{AllowAddresses: []string{"a"}}
-	if got := p.refused(money.RuleAllowList, header, "1,Btc,1,a", "2,Btc,1,b"); len(got) != 1 ||
-		!strings.HasPrefix(got[0], `line 3: address: the address "b"`) {
-		t.Errorf("%q", got)
-	}
-	if _, rows := p.must(header, "1,Btc,1,a"); len(rows) != 1 ||
-		!slices.Equal(open(t, p.Path).Limits.AllowAddresses, []string{"a"}) {
-		t.Error("the limits are not in the plan")
-	}
-}
-
 // onBoth runs a test with each kind of journal.
 func onBoth(t *testing.T, run func(*testing.T, *planner)) {
 	t.Run("sqlite", func(t *testing.T) { run(t, newPlanner(t)) })
@@ -585,39 +550,6 @@ func makeWarns(t *testing.T, p *planner) {
 		!has(made, "29 more rows are identical to an earlier one") || !strings.HasPrefix(made.Warnings[0], "line 3: ") {
 		t.Errorf("%q", made.Warnings)
 	}
-}
-
-// TestMakeWarnsOfWhatWasJustAccepted checks that a row like an order that was accepted in the last three days is
-// told, if its order id is another one.
-func TestMakeWarnsOfWhatWasJustAccepted(t *testing.T) {
-	p := newPlanner(t)
-	p.bring(under("100", "a"), outAccepted("w1"))
-	began := p.Now
-	for _, test := range []struct {
-		id            string
-		within, after time.Duration
-		warns         bool
-	}{{"1", 0, 71 * time.Hour, true}, {"1", 0, 73 * time.Hour, false}, {"100", 0, 0, false}, {"1", 0, -time.Hour, true},
-		{"1", time.Hour, 2 * time.Hour, false}} {
-		p.IdenticalWithin, p.Now = test.within, began.Add(test.after)
-		made, _ := p.must(header, test.id+",Btc,0.5,a", "2,Btc,0.6,a")
-		want := "line 2: order 1 pays the same as order 100, which was accepted on 2026-03-04"
-		if (len(made.Warnings) == 1 && made.Warnings[0] == want) != test.warns || len(made.Warnings) > 1 {
-			t.Errorf("%+v: %q", test, made.Warnings)
-		}
-	}
-}
-
-// TestMakeRefusesRoundedOrderIDs checks that an order id that a spreadsheet may have rounded is refused, unless the
-// journal has it.
-func TestMakeRefusesRoundedOrderIDs(t *testing.T) {
-	p := newPlanner(t)
-	p.bring(under("2987296113629690", "a"), outAccepted("w1"))
-	_, err := p.make(header, "2987296113629690,Btc,0.5,a", "4380666766321030,Btc,0.6,a", "77,Btc,0.7,a")
-	if got := detailsOf(err); len(got) != 1 || !strings.HasPrefix(got[0], "line 3: order_id: the order id 4380666766321030 has only zeros") {
-		t.Errorf("%q", got)
-	}
-	p.must(header, "2987296113629690,Btc,0.5,a")
 }
 
 // TestMakeWarnsOfOtherAddresses checks that an address is told that is not of the kind of nearly all others.

@@ -284,23 +284,6 @@ func TestPlanInMemory(t *testing.T) {
 	}
 }
 
-// TestPlanReplacesNothingElse checks that a file in the plan's place is not replaced, unless it is a plan.
-func TestPlanReplacesNothingElse(t *testing.T) {
-	p := testPlan(t, testRows()...)
-	if err := writePlan(p, testMoney, testRows()[:1]); err != nil || len(open(t, p.Path).Rows) != 1 {
-		t.Errorf("a plan is not replaced: %v", err)
-	}
-	p.Path = filepath.Join(t.TempDir(), "staff.csv")
-	ok(t, os.WriteFile(p.Path, []byte("order_id\n"), 0o600))
-	if err := writePlan(p, testMoney, testRows()); ruleOf(err) != fmt.Sprint("kind ", Invalid) {
-		t.Error(err)
-	}
-	p.Path = filepath.Join(t.TempDir(), "none", "staff.plan")
-	if err := writePlan(p, testMoney, testRows()); ruleOf(err) != fmt.Sprint("kind ", Invalid) {
-		t.Error(err)
-	}
-}
-
 func FuzzPlan(f *testing.F) {
 	text, err := os.ReadFile(testPlan(f, testRows()...).Path)
 	if err != nil {

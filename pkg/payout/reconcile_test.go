@@ -195,19 +195,6 @@ func TestReconcileGoesBack(t *testing.T) {
 
 func TestResolveNotSent(t *testing.T) {
 	not := Decision{OrderIDs: []string{"10"}, Reason: "support said so"}
-	t.Run("the order is sent again", func(t *testing.T) {
-		d := deskInDoubt(t, "10")
-		d.clock.move(15 * time.Minute)
-		ok(t, d.Check(t.Context(), not))
-		d.wantState("10", StateUnknown)
-		orders, err := d.Resolve(t.Context(), not)
-		if err != nil || len(orders) != 1 || orders[0].State != StatePlanned || orders[0].Resolved.Reason != not.Reason ||
-			orders[0].Resolved.User != "ann" || orders[0].Resolved.Host != "till1" {
-			t.Fatalf("got %+v, %v", orders, err)
-		}
-		d.mustSend("10")
-		d.s.wantCreates(2)
-	})
 	t.Run("too early", func(t *testing.T) {
 		d := usedDesk(t)
 		d.clock.move(-time.Hour)
@@ -223,13 +210,6 @@ func TestResolveNotSent(t *testing.T) {
 		}
 		d.clock.move(-3 * time.Hour) // a clock that was set back
 		wantKind(t, d.Check(t.Context(), not), Refused, RuleDecision)
-	})
-	t.Run("too early, and landed", func(t *testing.T) {
-		d := deskInDoubt(t, "11")
-		d.s.take(body("11"))
-		err := d.Check(t.Context(), notSent("11"))
-		wantKind(t, err, Refused, RuleDecision, "lists order 11")
-		d.wantState("11", StateAccepted)
 	})
 	for name, change := range map[string]func(r row){"listed": func(row) {},
 		"listed otherwise": func(r row) { r["address"] = "x" }} {
@@ -386,38 +366,6 @@ func TestResolvePaidAsHeld(t *testing.T) {
 	d.wantState("10", StateUnknown)
 }
 
-// TestLaterDecision checks that a later decision replaces an earlier one, and that both stay in the history.
-func TestLaterDecision(t *testing.T) {
-	d := deskInDoubt(t, "10")
-	d.clock.move(time.Hour)
-	decide := func(decision Decision) {
-		t.Helper()
-		decision.OrderIDs = []string{"10"}
-		ok(t, d.Check(t.Context(), decision))
-		ok(t, errorOf(d.Resolve(t.Context(), decision)))
-	}
-	decide(Decision{Reason: "first"})
-	d.wantState("10", StatePlanned)
-	d.s.set(func() {
-		d.s.take(body("10"))
-		delete(d.s.rows[0], "external_id")
-		delete(d.s.rows[0], "external_order_id")
-	})
-	decide(Decision{PaidAs: "w2", Reason: "second"})
-	d.wantState("10", StateAccepted)
-	decide(Decision{Reason: "third"})
-	o := d.wantState("10", StatePlanned)
-	events, err := d.ledger.Journal().Story(t.Context(), o)
-	ok(t, err)
-	var reasons []string
-	for _, e := range events[2:] {
-		reasons = append(reasons, e.What+" "+e.Reason)
-	}
-	if want := []string{"not-sent first", "paid-as second", "not-sent third"}; !slices.Equal(reasons, want) {
-		t.Errorf("got %q, want %q", reasons, want)
-	}
-}
-
 // TestResolveSeveral checks that decisions that were recorded before a changed order was reached are kept.
 func TestResolveSeveral(t *testing.T) {
 	d := usedDesk(t)
@@ -486,82 +434,6 @@ func TestResolveAboutAnEarlierAttempt(t *testing.T) {
 	d.wantState("10", StateUnknown)
 	wantKind(t, errorOf(d.send(asked("10"))), Unknown, "")
 	d.s.wantCreates(2)
-}
-
-func TestCompareFindsEveryDifference(t *testing.T) {
-	d := newDesk(t)
-	d.mustSend("1")
-	d.mustSend("2")
-	lost := d.mustSend("3").Order.ID
-	moved := d.mustSend("4").Order.ID
-	nameless := d.s.take(body("5"))
-	d.bring(asked("6"), outUnknown)
-	d.bring(asked("7"), outUnknown)
-	d.bring(asked("8"), outRejected)
-	there := d.s.take(body("6"))
-	twice := d.s.take(body("2"))
-	strange := d.s.take(body("99"))
-	d.bring(asked("5"), outUnknown)
-	d.hasDecided(journal.Decision{OrderID: "5", PaidAs: nameless})
-	d.settles(journal.Evidence{OrderID: "98", Withdrawal: "w98", Differs: "its amount is another"})
-	d.s.set(func() {
-		d.s.rows = slices.DeleteFunc(d.s.rows, func(r row) bool { return r["id"] == lost })
-		for _, r := range d.s.rows {
-			switch r["id"] {
-			case moved:
-				r["address"] = "x"
-			case nameless:
-				delete(r, "external_id")
-				delete(r, "external_order_id")
-			}
-		}
-	})
-	before, _, _ := d.s.counts()
-	found, err := d.Compare(t.Context(), api.WithdrawalFilter{}, Filter{})
-	ok(t, err)
-	got := map[string]string{}
-	for _, f := range found.Differences {
-		switch {
-		case f.Record == nil:
-			got["here "+f.Order.ID] = f.What
-		case f.Order == nil:
-			got["there "+f.Record.ID] = f.What
-		default:
-			got[f.Order.OrderID+" "+f.Record.ID] = f.What
-		}
-		if f.Why == "" {
-			t.Errorf("no reason: %+v", f)
-		}
-	}
-	want := map[string]string{"here " + lost: onlyHere, "here w98": onlyHere, "4 " + moved: different,
-		"6 " + there: different, "2 " + twice: different, "there " + strange: onlyThere}
-	if asText(got) != asText(want) {
-		t.Errorf("got  %v\nwant %v", got, want)
-	}
-	d.s.wantCreates(before)
-	d.wantState("6", StateUnknown)
-	d.wantState("4", StateAccepted)
-	// Both ends of a period.
-	if found, err = d.Compare(t.Context(), api.WithdrawalFilter{From: "f", To: "t"},
-		Filter{From: d.clock.Now().Add(time.Second)}); err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range found.Differences {
-		if f.What == onlyHere {
-			t.Errorf("it is not of the period: %+v", f)
-		}
-	}
-	d.s.set(func() {
-		d.s.onList = func(page, size int) ([]row, int, int) {
-			items, n, total := d.s.cut(page, size)
-			return items, n, total + 1
-		}
-	})
-	if found, err = d.Compare(t.Context(), api.WithdrawalFilter{}, Filter{}); err != nil || found.Surplus != 1 {
-		t.Errorf("the service counts one more than it shows: %+v, %v", found, err)
-	}
-	d.s.set(func() { d.s.listFail = func() (int, string) { return 500, "" } })
-	wantCall(t, errorOf(d.Compare(t.Context(), api.WithdrawalFilter{}, Filter{})), api.Failed, 500)
 }
 
 func TestRoundedUp(t *testing.T) {

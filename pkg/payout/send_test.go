@@ -1157,22 +1157,3 @@ func TestSenderBudgets(t *testing.T) {
 		d.s.wantCreates(3)
 	})
 }
-
-// TestFrozen checks that nothing is sent for a frozen account, alone or in a plan, and that it goes on after
-// that.
-func TestFrozen(t *testing.T) {
-	d := newDesk(t)
-	p := d.plan(nil, dueTo(2)...)
-	x, tally := d.begun(p, ApplyOptions{})
-	ok(t, d.Freeze(t.Context(), "a leak"))
-	err := x.Send(t.Context(), t.Context(), tally)
-	if e := wantKind(t, err, Refused, RuleFrozen); e.Hint.String() != "when that is over: till journal unfreeze --reason TEXT" {
-		t.Error(e.Hint)
-	}
-	wantKind(t, errorOf(d.apply(p, ApplyOptions{})), Refused, RuleFrozen)
-	wantKind(t, errorOf(d.send(asked("9"))), Refused, RuleFrozen)
-	d.s.wantCreates(0)
-	ok(t, d.Unfreeze(t.Context(), "a new key"))
-	d.mustApply(p, ApplyOptions{}).want(t, map[State]int{StateAccepted: 2})
-	wantKind(t, d.Freeze(t.Context(), " "), Invalid, "")
-}
