@@ -84,10 +84,10 @@ func Bugs() []Patch {
 		o.State == StateUnknown && mutant("resend-unknown")
 `},
 		{"pkg/payout/lookup.go", `
-	case send && !l.never:
+	case send && !q.never:
 `, `
 	case mutant("retry-blind") && o.State == StateRejected:
-	case send && !l.never:
+	case send && !q.never:
 `},
 		{"internal/journal/run.go", `
 		place, piece = place+len(piece), piece[:0]

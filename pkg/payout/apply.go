@@ -308,7 +308,7 @@ func (a *Applier) look(ctx context.Context) (t Tally, err error) {
 		if a.Begun() && r.order.State == StateConflict {
 			return Tally{}, conflict(r.order)
 		}
-		l.add(r.order, a.sendable(r.order))
+		l.addRow(r.order, a.sendable(r.order))
 		a.count(&t, r.order)
 	}
 	listed, err := l.ask(ctx)

@@ -115,8 +115,17 @@ func asError(err error) error {
 	if err == nil || errors.As(err, new(*Error)) {
 		return err
 	}
-	if e := journal.AsError(err); e != nil {
-		return ofJournal(err, e)
+	if j := journal.AsError(err); j != nil {
+		e := journalErrors[j.Kind]
+		e.Kind, e.Msg, e.Err = cmp.Or(e.Kind, Refused), err.Error(), err
+		e.OrderID, e.Run = cmp.Or(j.OrderID, j.Order.OrderID), j.Run
+		if e.Kind == NotFound {
+			e.ID = j.Order.Shown
+		}
+		if j.Kind == journal.HeldByOther {
+			e.ID, e.Hint = j.Withdrawal, NewHint("see that order", "journal", "show", j.OrderID)
+		}
+		return &e
 	}
 	var call *api.Error
 	switch {
@@ -132,36 +141,24 @@ func kindOfCall(o api.Outcome) Kind {
 	return cmp.Or(map[api.Outcome]Kind{api.Rejected: Rejected, api.NotSent: NotSent, api.Failed: ReadFailed}[o], Unknown)
 }
 
-// ofJournal returns the *Error for err, whose chain has an error of the journal.
-func ofJournal(err error, j *journal.Error) *Error {
-	e := &Error{Kind: Refused, Msg: err.Error(), Err: err, OrderID: cmp.Or(j.OrderID, j.Order.OrderID), Run: j.Run}
-	switch j.Kind {
-	case journal.Broken, journal.Lost:
-		e.Kind = JournalBroken
-	case journal.Misplaced:
-		e.Kind = JournalPlace
-	case journal.Exists:
-		e.Rule = RuleOrderID
-	case journal.Duplicate:
-		e.Rule = RuleDuplicate
-	case journal.NotFound, journal.OrderChanged, journal.Shown:
-		e.Kind, e.ID, e.Hint = NotFound, j.Order.Shown, NewHint("see what it has", "journal", "list")
-	case journal.HeldByOther:
-		e.Rule, e.ID, e.Hint = RuleDecision, j.Withdrawal, NewHint("see that order", "journal", "show", j.OrderID)
-	case journal.AccountChanged:
-		e.Kind, e.Hint = Invalid, NewHint("see what it has", "journal", "export")
-	case journal.DemandChanged:
-		e.Rule = RuleApproval
-	case journal.Frozen:
-		e.Rule, e.Hint = RuleFrozen, NewHint("when that is over", "journal", "unfreeze", "--reason", "TEXT")
-	case journal.RunChanged:
-		e.Rule, e.Hint = RuleOrderID, NewHint("make a new plan")
-	case journal.BatchChanged:
-		e.Rule, e.Hint = RuleBatchChanged, NewHint("make a new plan")
-	case journal.Busy:
-		e.Kind, e.Hint = Busy, NewHint("wait for it, and run this again")
-	}
-	return e
+// journalErrors has the kind, the rule and the hint for each kind of error of the journal. notAllowed explains
+// OverBudget.
+var journalErrors = map[journal.Kind]Error{
+	journal.Broken:         {Kind: JournalBroken},
+	journal.Lost:           {Kind: JournalBroken},
+	journal.Misplaced:      {Kind: JournalPlace},
+	journal.Exists:         {Kind: Refused, Rule: RuleOrderID},
+	journal.Duplicate:      {Kind: Refused, Rule: RuleDuplicate},
+	journal.NotFound:       {Kind: NotFound, Hint: NewHint("see what it has", "journal", "list")},
+	journal.OrderChanged:   {Kind: NotFound, Hint: NewHint("see what it has", "journal", "list")},
+	journal.Shown:          {Kind: NotFound, Hint: NewHint("see what it has", "journal", "list")},
+	journal.HeldByOther:    {Kind: Refused, Rule: RuleDecision},
+	journal.AccountChanged: {Kind: Invalid, Hint: NewHint("see what it has", "journal", "export")},
+	journal.DemandChanged:  {Kind: Refused, Rule: RuleApproval},
+	journal.Frozen:         {Kind: Refused, Rule: RuleFrozen, Hint: NewHint("when that is over", "journal", "unfreeze", "--reason", "TEXT")},
+	journal.RunChanged:     {Kind: Refused, Rule: RuleOrderID, Hint: NewHint("make a new plan")},
+	journal.BatchChanged:   {Kind: Refused, Rule: RuleBatchChanged, Hint: NewHint("make a new plan")},
+	journal.Busy:           {Kind: Busy, Hint: NewHint("wait for it, and run this again")},
 }
 
 // failed returns an error with a message as of fmt.Errorf. Of what %w wraps, the error is also one.

@@ -271,10 +271,21 @@ func (s *Sender) readUntil(
 				return err
 			}
 		}
-		r, err := s.beginWatched(ctx, begin, unshown, shown)
+		for o, err := range s.ledger.Unshown(ctx) { // some may have been sent since the last reading
+			if err != nil {
+				return err
+			}
+			unshown[o.OrderID] = true
+		}
+		status, err := s.ledger.Status(ctx)
 		if err != nil {
 			return err
 		}
+		r, err := begin(status)
+		if err != nil {
+			return err
+		}
+		r.status, r.unshown, r.shown = status, unshown, shown
 		err = r.read(ctx, s)
 		if why, _ = err.(*lack); err != nil && why == nil {
 			return err
@@ -284,30 +295,6 @@ func (s *Sender) readUntil(
 		}
 	}
 	return givenUp(why)
-}
-
-// beginWatched begins a reading that also adds to shown which of the orders that the list has not shown yet it
-// shows. It adds those orders to unshown.
-func (s *Sender) beginWatched(
-	ctx context.Context, begin func(journal.AccountStatus) (*reading, error),
-	unshown map[string]bool, shown map[string]string,
-) (*reading, error) {
-	for o, err := range s.ledger.Unshown(ctx) { // some may have been sent since the last reading
-		if err != nil {
-			return nil, err
-		}
-		unshown[o.OrderID] = true
-	}
-	status, err := s.ledger.Status(ctx)
-	if err != nil {
-		return nil, err
-	}
-	r, err := begin(status)
-	if err != nil {
-		return nil, err
-	}
-	r.status, r.unshown, r.shown = status, unshown, shown
-	return r, nil
 }
 
 // givenUp returns the error of a list that was read in vain. why is what its last reading lacked.

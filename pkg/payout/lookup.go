@@ -14,10 +14,16 @@ type question struct {
 	sought  map[string]journal.Record // by order id
 	unknown []string                  // those of them that are unknown
 	from    string                    // how far back the list is read for them
+
+	// Before orders are sent:
+	status  journal.AccountStatus
+	never   bool     // only what is unknown is looked up
+	unasked bool     // an order that counts as not taken is not asked about; if the list has it, it becomes unknown
+	sends   []string // the order ids of those that are to be sent
 }
 
-func (s *Sender) newQuestion(orders ...journal.Record) question {
-	q := question{sender: s, sought: map[string]journal.Record{}, from: s.options.Since}
+func (s *Sender) newQuestion(orders ...journal.Record) *question {
+	q := &question{sender: s, sought: map[string]journal.Record{}, from: s.options.Since}
 	for _, o := range orders {
 		q.add(o)
 	}
@@ -32,52 +38,44 @@ func (q *question) add(o journal.Record) {
 	q.from = q.sender.since(q.from, o)
 }
 
-// A lookup is the question before orders are sent.
-type lookup struct {
-	question
-	status  journal.AccountStatus
-	never   bool     // only what is unknown is looked up
-	unasked bool     // an order that counts as not taken is not asked about; if the list has it, it becomes unknown
-	sends   []string // the order ids of those that are to be sent
-}
-
-// newLookup decides how the options apply. If the journal has lost records, the whole list is read.
-func (s *Sender) newLookup(ctx context.Context) (*lookup, error) {
-	l := &lookup{question: s.newQuestion(), never: s.options.Lookup == LookupNever}
+// newLookup returns the question before orders are sent. If the journal has lost records, the whole list is read.
+func (s *Sender) newLookup(ctx context.Context) (*question, error) {
+	q := s.newQuestion()
+	q.never = s.options.Lookup == LookupNever
 	var err error
-	if l.status, err = s.ledger.Status(ctx); l.status.Restored {
-		l.never, l.from = false, ""
+	if q.status, err = s.ledger.Status(ctx); q.status.Restored {
+		q.never, q.from = false, ""
 	}
-	return l, err
+	return q, err
 }
 
-// add adds an order, which is to be sent or not.
-func (l *lookup) add(o journal.Record, send bool) {
+// addRow adds an order, which is to be sent or not.
+func (q *question) addRow(o journal.Record, send bool) {
 	switch {
 	case o.State == StateUnknown:
-		l.question.add(o)
-	case send && !l.never:
-		l.sends = append(l.sends, o.OrderID)
-		if l.sought[o.OrderID] = o; o.InDoubt() { // the attempt in doubt is as old as the order
-			l.from = l.sender.since(l.from, o)
+		q.add(o)
+	case send && !q.never:
+		q.sends = append(q.sends, o.OrderID)
+		if q.sought[o.OrderID] = o; o.InDoubt() { // the attempt in doubt is as old as the order
+			q.from = q.sender.since(q.from, o)
 		}
 	case o.State == StateRejected, o.State == StatePlanned && len(o.Attempts) > 0:
-		l.unasked = true
+		q.unasked = true
 	}
 }
 
-// ask asks the list about the orders. If there are none, it reads nothing.
-func (l *lookup) ask(ctx context.Context) (found answer, err error) {
-	if len(l.sends) > 0 {
-		err = l.sender.keepsOrderIDs(ctx, l.status)
+// ask asks the list before orders are sent. If there are none, it reads nothing.
+func (q *question) ask(ctx context.Context) (found answer, err error) {
+	if len(q.sends) > 0 {
+		err = q.sender.keepsOrderIDs(ctx, q.status)
 	}
-	if err == nil && len(l.sought) > 0 {
-		if found, err = l.sender.ask(l.sender.observeDate(ctx), l.sought, l.from); err == nil {
-			err = found.undecided(l.sends...)
+	if err == nil && len(q.sought) > 0 {
+		if found, err = q.sender.ask(q.sender.observeDate(ctx), q.sought, q.from); err == nil {
+			err = found.undecided(q.sends...)
 		}
 	}
 	if err != nil {
-		return answer{}, stayUnknown(l.unknown, err)
+		return answer{}, stayUnknown(q.unknown, err)
 	}
 	return found, nil
 }
@@ -109,7 +107,7 @@ func (s *Sender) lookup(ctx context.Context, w withdrawal) (sent Sent, found boo
 	if o.State == "" {
 		o = journal.Record{Order: Order{OrderID: w.request.ExternalOrderID, Content: contentOf(w.request)}}
 	}
-	l.add(o, true)
+	l.addRow(o, true)
 	listed, err := l.ask(ctx)
 	records := listed.records[o.OrderID]
 	if err != nil || len(records) == 0 {

@@ -220,19 +220,6 @@ func (m *maker) read() error {
 	return m.refusal()
 }
 
-// parse parses rows and checks them. It returns those whose order id or content can be compared with others.
-func (m *maker) parse(group []parsedRow) []inputRow {
-	p := parser{m.money, m.Batch != ""}
-	p.parseAll(group)
-	part := make([]inputRow, 0, len(group))
-	for i := range group {
-		if row := m.checked(&group[i]); row.id != 0 || group[i].wrong == nil {
-			part = append(part, row)
-		}
-	}
-	return part
-}
-
 // leaveOut notes a row below the table, which is wrong if it may be a payment.
 func (m *maker) leaveOut(r *sheet.Row) {
 	m.made.Below = append(m.made.Below, r.Line)

@@ -91,7 +91,7 @@ func (s *Sender) verifyToReconcile(ctx context.Context, orders int) error {
 }
 
 // settle asks the list and records what it says about the orders.
-func (s *Sender) settle(ctx context.Context, q question, orders []journal.Record) (results []Result, found answer, err error) {
+func (s *Sender) settle(ctx context.Context, q *question, orders []journal.Record) (results []Result, found answer, err error) {
 	if found, err = s.ask(ctx, q.sought, q.from); err != nil {
 		return nil, found, err
 	}

@@ -22,12 +22,6 @@ const (
 	maxRow       = 1<<16 - 1 // bytes, as in a line of a file
 )
 
-// parser turns the cells of a row into a withdrawal.
-type parser struct {
-	money   money.Registry
-	derives bool // the order ids are derived, and must not be given
-}
-
 // A parsedRow is a row of an input, with everything that can be found out about it without other rows.
 type parsedRow struct {
 	cells sheet.Cells
@@ -37,16 +31,16 @@ type parsedRow struct {
 	key   order.Key
 }
 
-// parseAll parses the rows that are well-formed, on all processors: checking an address takes longer than
-// reading it.
-func (p *parser) parseAll(rows []parsedRow) {
+// parse parses the rows that are well-formed and checks them. It returns those whose order id or content can be
+// compared with others. It uses all processors: checking an address takes longer than reading it.
+func (m *maker) parse(group []parsedRow) []inputRow {
 	var all sync.WaitGroup
-	for part := range slices.Chunk(rows, 256) {
+	for some := range slices.Chunk(group, 256) {
 		all.Go(func() {
-			for i := range part {
-				r := &part[i]
+			for i := range some {
+				r := &some[i]
 				if r.wrong == nil {
-					r.row, r.wrong = p.parse(r.cells, r.line)
+					r.row, r.wrong = m.parseRow(r.cells, r.line)
 				}
 				if r.wrong == nil {
 					r.key = contentOf(r.row.CreateWithdrawal).Key()
@@ -55,10 +49,17 @@ func (p *parser) parseAll(rows []parsedRow) {
 		})
 	}
 	all.Wait()
+	part := make([]inputRow, 0, len(group))
+	for i := range group {
+		if row := m.checked(&group[i]); row.id != 0 || group[i].wrong == nil {
+			part = append(part, row)
+		}
+	}
+	return part
 }
 
-// parse parses a row and returns everything that is wrong with it.
-func (p *parser) parse(c sheet.Cells, line int) (row PlanRow, wrong []Detail) {
+// parseRow parses the cells of a row, and returns everything that is wrong with them.
+func (m *maker) parseRow(c sheet.Cells, line int) (row PlanRow, wrong []Detail) {
 	whole := strings.Join(c[:], "")
 	if len(whole) > maxRow {
 		return row, sheet.Wrongf(line, "", "it has %d bytes, and a row has at most %d", len(whole), maxRow)
@@ -73,18 +74,18 @@ func (p *parser) parse(c sheet.Cells, line int) (row PlanRow, wrong []Detail) {
 		f.add(sheet.Reference, fmt.Sprintf("it has %d characters, and at most %d are kept", n, maxReference))
 	}
 	row.ExternalOrderID = c[sheet.OrderID]
-	if f.add(sheet.OrderID, p.wrongOrderID(row.ExternalOrderID)); f.in[sheet.OrderID] {
+	if f.add(sheet.OrderID, m.wrongOrderID(row.ExternalOrderID)); f.in[sheet.OrderID] {
 		row.ExternalOrderID = ""
 	}
 	var err error
-	if row.Currency, err = p.money.ParseCurrency(c[sheet.Currency]); c[sheet.Currency] == "" {
+	if row.Currency, err = m.money.ParseCurrency(c[sheet.Currency]); c[sheet.Currency] == "" {
 		f.add(sheet.Currency, "it is missing: write one such as Btc or Usd")
 	}
 	f.add(sheet.Currency, advised(err))
 	known := !f.in[sheet.Currency]
 	if known {
 		var col sheet.Column
-		if row.Amount, col, err = p.amount(c, row.Currency); !f.in[sheet.Amount] && !f.in[sheet.AmountMinor] && !f.in[sheet.AmountCurrency] {
+		if row.Amount, col, err = m.amount(c, row.Currency); !f.in[sheet.Amount] && !f.in[sheet.AmountMinor] && !f.in[sheet.AmountCurrency] {
 			f.add(col, advised(err))
 		}
 	}
@@ -92,25 +93,25 @@ func (p *parser) parse(c sheet.Cells, line int) (row PlanRow, wrong []Detail) {
 	case c[sheet.Address] == "":
 		f.add(sheet.Address, "it is missing")
 	case known:
-		f.add(sheet.Address, advised(p.money.CheckAddress(row.Currency, row.Address)))
+		f.add(sheet.Address, advised(m.money.CheckAddress(row.Currency, row.Address)))
 	}
 	switch {
 	case !known:
-	case p.money.LacksMemo(row.Currency, row.Address, row.Memo):
+	case m.money.LacksMemo(row.Currency, row.Address, row.Memo):
 		f.add(sheet.Memo, fmt.Sprintf("a withdrawal in %s needs one, or it may never arrive: ask the receiver for it", row.Currency.Code))
 	default:
-		f.add(sheet.Memo, advised(p.money.CheckMemo(row.Currency, row.Address, row.Memo)))
+		f.add(sheet.Memo, advised(m.money.CheckMemo(row.Currency, row.Address, row.Memo)))
 	}
 	f.validate(row.CreateWithdrawal)
 	return row, f.list
 }
 
 // wrongOrderID says what is wrong with an order id, or that there is none.
-func (p *parser) wrongOrderID(id string) string {
+func (m *maker) wrongOrderID(id string) string {
 	switch {
-	case p.derives && id != "":
+	case m.Batch != "" && id != "":
 		return sheet.Quote(id) + " is given, and order ids are to be derived: leave the column out, or --auto-order-id"
-	case p.derives:
+	case m.Batch != "": // they are derived
 		return ""
 	case id == "":
 		return "it is missing: number the rows yourself, or let --auto-order-id BATCH do it"
@@ -163,7 +164,7 @@ func (f *faults) clean(c *sheet.Cells) {
 func unreadable(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }
 
 // amount reads the amount. It may be in two columns if both have the same amount.
-func (p *parser) amount(c sheet.Cells, withdrawn api.Currency) (a api.Amount, col sheet.Column, err error) {
+func (m *maker) amount(c sheet.Cells, withdrawn api.Currency) (a api.Amount, col sheet.Column, err error) {
 	read := func(col sheet.Column, parse func(string, api.Currency) (api.Amount, error)) (api.Amount, error) {
 		text, err := withoutSign(c[col], withdrawn)
 		if err != nil {
@@ -182,14 +183,14 @@ func (p *parser) amount(c sheet.Cells, withdrawn api.Currency) (a api.Amount, co
 	case c[sheet.Amount]+c[sheet.AmountMinor] == "":
 		return a, sheet.Amount, errors.New("it is missing: write it in amount or, in minor units, in amount_minor")
 	case c[sheet.Amount] == "":
-		a, err = read(sheet.AmountMinor, p.money.ParseMinor)
+		a, err = read(sheet.AmountMinor, m.money.ParseMinor)
 		return a, sheet.AmountMinor, err
 	}
-	a, err = read(sheet.Amount, p.money.ParseAmount)
+	a, err = read(sheet.Amount, m.money.ParseAmount)
 	if err != nil || c[sheet.AmountMinor] == "" {
 		return a, sheet.Amount, err
 	}
-	minor, err := read(sheet.AmountMinor, p.money.ParseMinor)
+	minor, err := read(sheet.AmountMinor, m.money.ParseMinor)
 	if err == nil && minor != a {
 		err = fmt.Errorf("%s is not the amount %s, which is %d minor units: leave one of the two columns out",
 			sheet.Quote(c[sheet.AmountMinor]), sheet.Quote(c[sheet.Amount]), a.Minor)
