@@ -286,8 +286,8 @@ var patches = []overlay.Patch{
 			return &Error{Kind: AccountChanged, Account: a`, New: `
 		if others > 0 && !mutant("first-keys") {
 			return &Error{Kind: AccountChanged, Account: a`},
-	{File: "pkg/payout/lookup.go", Old: `s.ledger.Status(ctx); l.status.Restored {`,
-		New: `s.ledger.Status(ctx); l.status.Restored && !mutant("never-anyway") {`},
+	{File: "pkg/payout/lookup.go", Old: `s.ledger.Status(ctx); q.status.Restored {`,
+		New: `s.ledger.Status(ctx); q.status.Restored && !mutant("never-anyway") {`},
 	{File: "pkg/payout/lookup.go", Old: `
 		s.options.Lookup != LookupAlways
 `, New: `
