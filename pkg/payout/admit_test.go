@@ -114,10 +114,7 @@ func TestVerifyKey(t *testing.T) {
 				if _, err := d.Reconcile(t.Context(), "10"); err == nil {
 					t.Error("it was reconciled")
 				}
-				rows := func(yield func(journal.Row, error) bool) {
-					yield(journal.Row{OrderID: "10", Content: contentOf(asked("10").request)}, nil)
-				}
-				ok(t, errorOf(d.ledger.BeginRun(t.Context(), journal.Run{Name: "cafe", Digest: "cafe"}, rows)))
+				d.begins("cafe", "10")
 				if _, err := d.ReconcileRun(t.Context(), "cafe"); err == nil {
 					t.Error("a run was reconciled")
 				}

@@ -264,13 +264,7 @@ func (a *Applier) Begin(ctx context.Context, before int) (err error) {
 	run, err := a.sender.ledger.BeginRun(ctx,
 		journal.Run{Name: p.Name(), Digest: p.Digest, Plan: p.Path, Batch: p.Batch, Since: p.Since, Layout: layoutKey(p.Layout), Before: before,
 			Required: int64(a.approvals.Required), Approvals: a.approvals.Approved},
-		func(yield func(journal.Row, error) bool) {
-			for _, r := range p.Rows {
-				if !yield(r.row(), nil) {
-					return
-				}
-			}
-		})
+		recorded(p.Rows))
 	if err != nil {
 		return accountChanged(err)
 	}

@@ -50,6 +50,19 @@ func (d *desk) plan(change func(p *Plan), rows ...PlanRow) *Plan {
 	return opened
 }
 
+// may makes a plan one of the batch may, made after a run of it.
+func may(since string) func(*Plan) {
+	return func(p *Plan) { p.Batch, p.Since = "may", since }
+}
+
+// applier prepares a plan to be applied.
+func (d *desk) applier(p *Plan, o ApplyOptions) *Applier {
+	d.t.Helper()
+	x, err := d.Applier(d.t.Context(), p, o)
+	ok(d.t, err)
+	return x
+}
+
 // apply takes the same steps as the command without a prompt.
 func (s *Sender) apply(ctx context.Context, p *Plan, o ApplyOptions) (Tally, error) {
 	x, err := s.Applier(ctx, p, o)
@@ -338,8 +351,7 @@ func TestPaidBefore(t *testing.T) {
 		})
 		p := d.plan(nil, dueTo(6)...)
 		var notes []string
-		x, err := d.Applier(t.Context(), p, ApplyOptions{Note: func(text string) { notes = append(notes, text) }})
-		ok(t, err)
+		x := d.applier(p, ApplyOptions{Note: func(text string) { notes = append(notes, text) }})
 		tally, err := x.Tally(t.Context())
 		if err != nil || tally.Before != 3 || !tally.First.Equal(first) || !tally.Last.Equal(last) || tally.LeftRows() != 3 {
 			t.Errorf("before it looked: %+v, %v", tally, err)
@@ -684,8 +696,7 @@ func TestUnknownOfAnotherMachine(t *testing.T) {
 func TestSendWithoutLookUp(t *testing.T) {
 	d := deskAt(t, pgtest.Shared(t).Database(t))
 	p := d.plan(nil, dueTo(4)...)
-	x, err := d.Applier(t.Context(), p, ApplyOptions{})
-	ok(t, err)
+	x := d.applier(p, ApplyOptions{})
 	ok(t, x.Begin(t.Context(), 0))
 	other := d.open()
 	for _, r := range p.Rows {
@@ -754,8 +765,7 @@ func TestPreviewIsNotForgotten(t *testing.T) {
 			d := usedDesk(t)
 			arrange(d)
 			d.s.set(func() { d.s.take(body("101")) })
-			x, err := d.Applier(t.Context(), d.plan(nil, dueTo(2)...), ApplyOptions{RetryRejected: true})
-			ok(t, err)
+			x := d.applier(d.plan(nil, dueTo(2)...), ApplyOptions{RetryRejected: true})
 			tally, err := x.Preview(t.Context())
 			if err != nil || tally.Before != 1 {
 				t.Fatal(tally.Before, err)
@@ -789,7 +799,6 @@ func TestUnknownBeforeTheFirstRow(t *testing.T) {
 // the older one while, or after, the newer one is sent, nor the newer one while the older one is sent.
 func TestOnePlanOfABatchInOneProcess(t *testing.T) {
 	eachJournal(t, func(t *testing.T, d *desk) {
-		may := func(since string) func(*Plan) { return func(p *Plan) { p.Batch, p.Since = "may", since } }
 		old := d.plan(may(""), dueTo(3)...)
 		older, left := d.begun(old, ApplyOptions{})
 		newer, all := d.begun(d.plan(may(old.Name()), due("9")), ApplyOptions{})
@@ -815,8 +824,7 @@ func TestOnePlanOfABatchInOneProcess(t *testing.T) {
 		third := d.plan(may(newer.plan.Name()), due("10"), due("11"))
 		x, rows := d.begun(third, ApplyOptions{})
 		fourth := d.plan(may(third.Name()), due("12"))
-		y, err := d.Applier(t.Context(), fourth, ApplyOptions{})
-		ok(t, err)
+		y := d.applier(fourth, ApplyOptions{})
 		d.s.set(func() {
 			d.s.onCreate = func(map[string]any) (int, string, bool) {
 				tried++
@@ -838,10 +846,8 @@ func TestOnePlanOfABatchInOneProcess(t *testing.T) {
 // applies a plan of the batch.
 func TestOneRunOfABatchAtATime(t *testing.T) {
 	d := deskAt(t, pgtest.Shared(t).Database(t))
-	may := func(since string) func(*Plan) { return func(p *Plan) { p.Batch, p.Since = "may", since } }
 	old := d.plan(may(""), dueTo(3)...)
-	x, err := d.Applier(t.Context(), old, ApplyOptions{})
-	ok(t, err)
+	x := d.applier(old, ApplyOptions{})
 	ok(t, x.Begin(t.Context(), 0))
 	second := d.another().Sender
 	if _, err := second.Applier(t.Context(), old, ApplyOptions{}); err != nil {
@@ -1022,7 +1028,6 @@ func TestOlderPlanOfABatchGoesOn(t *testing.T) {
 		t.Run(fmt.Sprint(many), func(t *testing.T) {
 			d := deskAt(t, pgtest.Shared(t).Database(t))
 			d.history()
-			may := func(since string) func(*Plan) { return func(p *Plan) { p.Batch, p.Since = "may", since } }
 			old := d.plan(may(""), dueTo(4)...)
 			newer := d.plan(may(old.Name()), due("9"))
 			second := d.another().Sender
@@ -1069,8 +1074,7 @@ func breakConnections(t *testing.T, place string) {
 func TestDryRunSendsNothing(t *testing.T) {
 	d := newDesk(t)
 	p := d.plan(nil, dueTo(2)...)
-	a, err := d.Applier(t.Context(), p, ApplyOptions{DryRun: true})
-	ok(t, err)
+	a := d.applier(p, ApplyOptions{DryRun: true})
 	if err := errors.Join(a.Begin(t.Context(), 0), a.Send(t.Context(), t.Context(), Tally{})); strings.Count(fmt.Sprint(err), "DryRun") != 2 {
 		t.Errorf("got %v", err)
 	}

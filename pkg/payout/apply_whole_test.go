@@ -138,7 +138,6 @@ func TestProcessThatGoesOn(t *testing.T) {
 // batch.
 func TestUnrecordedOutcomeKeepsOthersOut(t *testing.T) {
 	d := usedDesk(t)
-	may := func(since string) func(*Plan) { return func(p *Plan) { p.Batch, p.Since = "may", since } }
 	old := d.plan(may(""), dueTo(2)...)
 	newer := d.plan(may(old.Name()), due("9"))
 	db, err := sql.Open("sqlite", d.place)

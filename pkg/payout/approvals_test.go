@@ -3,7 +3,6 @@ package payout
 import (
 	"crypto/ed25519"
 	"crypto/rand"
-	"database/sql"
 	"errors"
 	"fmt"
 	"math"
@@ -144,13 +143,7 @@ func TestApprovalOfOtherRows(t *testing.T) {
 			other := func() {
 				r := d.plan(nil, due("101"), due("102"))
 				ok(t, errorOf(d.ledger.BeginRun(t.Context(), journal.Run{Name: p.Name(), Digest: p.Digest, Plan: p.Path},
-					func(yield func(journal.Row, error) bool) {
-						for _, row := range r.Rows {
-							if !yield(row.row(), nil) {
-								return
-							}
-						}
-					})))
+					recorded(r.Rows))))
 			}
 			if !late {
 				other()
@@ -191,10 +184,7 @@ func TestApprovalOfChangedRecord(t *testing.T) {
 				p := d.signed(due("101"))
 				a, tally := d.begun(p, ApplyOptions{})
 				d.begins("other", "102")
-				db, err := sql.Open("sqlite", d.place)
-				ok(t, err)
-				defer db.Close()
-				ok(t, errorOf(db.Exec(change, p.Name())))
+				d.sql(change, p.Name())
 				if late {
 					ok(t, a.Send(t.Context(), t.Context(), tally))
 					d.wantArrived("101")
@@ -212,10 +202,7 @@ func TestApprovalOfALostRow(t *testing.T) {
 	d := newDesk(t)
 	p := d.signed(due("101"), due("102"))
 	d.begun(p, ApplyOptions{})
-	db, err := sql.Open("sqlite", d.place)
-	ok(t, err)
-	defer db.Close()
-	ok(t, errorOf(db.Exec(`DELETE FROM run_rows WHERE place = 1`)))
+	d.sql(`DELETE FROM run_rows WHERE place = 1`)
 	wantKind(t, errorOf(d.apply(p, ApplyOptions{})), Refused, RulePlanChanged)
 	d.wantArrived()
 }
@@ -382,8 +369,7 @@ func TestDryRunDemandsNothing(t *testing.T) {
 	wantKind(t, errorOf(d.Applier(t.Context(), p, ApplyOptions{DryRun: true})), Refused, RuleApproval)
 	signPlan(t, p, keys[0], "ann")
 	signPlan(t, p, keys[1], "bob")
-	a, err := d.Applier(t.Context(), p, ApplyOptions{DryRun: true})
-	ok(t, err)
+	a := d.applier(p, ApplyOptions{DryRun: true})
 	for _, err := range a.Due(t.Context()) {
 		if err != nil {
 			t.Error(err)

@@ -1,7 +1,6 @@
 package payout
 
 import (
-	"database/sql"
 	"errors"
 	"slices"
 	"testing"
@@ -16,14 +15,13 @@ import (
 func TestFailedLookUpForgetsNothing(t *testing.T) {
 	d := usedDesk(t)
 	d.s.set(func() { d.s.take(body("101")) })
-	x, err := d.Applier(t.Context(), d.plan(nil, dueTo(2)...), ApplyOptions{})
-	ok(t, err)
+	x := d.applier(d.plan(nil, dueTo(2)...), ApplyOptions{})
 	wantKind(t, x.Send(t.Context(), t.Context(), Tally{}), Invalid, "") // it has not begun
 	ok(t, errorOf(x.Preview(t.Context())))
 	ok(t, x.Begin(t.Context(), 1))
 	d.hide("101")
 	mends := d.closeOrders()
-	if _, err = x.LookUp(t.Context()); !errors.Is(err, journal.Broken) {
+	if _, err := x.LookUp(t.Context()); !errors.Is(err, journal.Broken) {
 		t.Fatal(err)
 	}
 	mends()
@@ -48,10 +46,7 @@ func TestRowsThatCannotBeRead(t *testing.T) {
 	d := newDesk(t)
 	p := d.plan(nil, due("101"))
 	d.begun(p, ApplyOptions{})
-	db, err := sql.Open("sqlite", d.place)
-	ok(t, err)
-	defer db.Close()
-	ok(t, errorOf(db.Exec(`ALTER TABLE run_rows RENAME TO lost`)))
+	d.sql(`ALTER TABLE run_rows RENAME TO lost`)
 	if _, err := d.apply(p, ApplyOptions{}); !errors.Is(err, journal.Broken) {
 		t.Error(err)
 	}
@@ -67,8 +62,7 @@ func TestPreviewOfADifference(t *testing.T) {
 		other["address"] = "bc1qelsewhere"
 		d.s.take(other)
 	})
-	x, err := d.Applier(t.Context(), d.plan(nil, dueTo(2)...), ApplyOptions{})
-	ok(t, err)
+	x := d.applier(d.plan(nil, dueTo(2)...), ApplyOptions{})
 	if tally, err := x.Preview(t.Context()); err != nil || tally.Conflict != "101" || tally.Before != 0 {
 		t.Errorf("%+v, %v", tally, err)
 	}

@@ -24,13 +24,7 @@ func (p *planner) begins(unsent int) {
 	plan := open(p.t, p.Path)
 	run := journal.Run{Name: plan.Name(), Digest: plan.Digest, Plan: plan.Path, Batch: plan.Batch, Since: plan.Since,
 		Layout: layoutKey(plan.Layout)}
-	ok(p.t, errorOf(p.ledger.BeginRun(context.Background(), run, func(yield func(journal.Row, error) bool) {
-		for _, r := range plan.Rows {
-			if !yield(r.row(), nil) {
-				return
-			}
-		}
-	})))
+	ok(p.t, errorOf(p.ledger.BeginRun(context.Background(), run, recorded(plan.Rows))))
 	for _, r := range plan.Rows[:len(plan.Rows)-unsent] {
 		p.settles(journal.Evidence{OrderID: r.ExternalOrderID, Withdrawal: "w" + r.ExternalOrderID,
 			Content: contentOf(r.CreateWithdrawal)})

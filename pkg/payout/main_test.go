@@ -2,6 +2,7 @@ package payout
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -342,6 +343,23 @@ func (d *desk) open() *journal.Ledger {
 	ok(d.t, err)
 	d.t.Cleanup(func() { j.Close() })
 	return ledgerOf(d.t, j, Account{Address: d.s.URL, Name: "shop"})
+}
+
+// sql changes the database of the journal behind its back.
+func (d *desk) sql(statement string, args ...any) {
+	d.t.Helper()
+	driver := "sqlite"
+	if d.ledger.Journal().Shared() {
+		driver = "pgx"
+	}
+	db, err := sql.Open(driver, d.place)
+	if err == nil {
+		_, err = db.Exec(statement, args...)
+		err = errors.Join(err, db.Close())
+	}
+	if err != nil {
+		d.t.Error(err)
+	}
 }
 
 // another returns a desk of the same account in another process.

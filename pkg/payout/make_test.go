@@ -370,13 +370,7 @@ func makeHoldsABatchAgainstItsRun(t *testing.T, p *planner) {
 		r := journal.Run{Name: name, Digest: "sha256:" + strings.Repeat("0", 64-8) + name, Plan: "x", Batch: batch,
 			Since: newest[batch]}
 		newest[batch] = name
-		ok(t, errorOf(p.ledger.BeginRun(context.Background(), r, func(yield func(journal.Row, error) bool) {
-			for _, r := range open(t, p.Path).Rows {
-				if !yield(r.row(), nil) {
-					return
-				}
-			}
-		})))
+		ok(t, errorOf(p.ledger.BeginRun(context.Background(), r, recorded(open(t, p.Path).Rows))))
 	}
 	if made, _ := p.must(head, "Btc,0.5,a", "Btc,0.5,gone"); made.Since != "" {
 		t.Errorf("since %q, and nothing has begun", made.Since)

@@ -62,6 +62,14 @@ func (r PlanRow) row() journal.Row {
 		Note: r.Note, Reference: r.Reference}
 }
 
+// recorded yields rows as the journal records them when their run begins.
+func recorded(rows []PlanRow) iter.Seq2[journal.Row, error] {
+	return func(yield func(journal.Row, error) bool) {
+		for i := 0; i < len(rows) && yield(rows[i].row(), nil); i++ {
+		}
+	}
+}
+
 // Name returns the name of the plan's run: the first eight hexadecimal digits of its digest.
 func (p *Plan) Name() string { return strings.TrimPrefix(p.Digest, digestKind)[:8] }
 

@@ -16,14 +16,11 @@ import (
 // begins begins a run of orders. Some of the orders may exist already.
 func (d *desk) begins(run string, orderIDs ...string) {
 	d.t.Helper()
-	ok(d.t, errorOf(d.ledger.BeginRun(d.t.Context(), journal.Run{Name: run, Digest: "sha256:" + run},
-		func(yield func(journal.Row, error) bool) {
-			for _, id := range orderIDs {
-				if !yield(journal.Row{OrderID: id, Content: contentOf(asked(id).request)}, nil) {
-					return
-				}
-			}
-		})))
+	var rows []PlanRow
+	for _, id := range orderIDs {
+		rows = append(rows, PlanRow{CreateWithdrawal: asked(id).request})
+	}
+	ok(d.t, errorOf(d.ledger.BeginRun(d.t.Context(), journal.Run{Name: run, Digest: "sha256:" + run}, recorded(rows))))
 }
 
 func (d *desk) status(id, status string) {

@@ -51,14 +51,13 @@ func TestPreviewAndThenNo(t *testing.T) {
 	d := usedDesk(t)
 	id := d.rejectsAndTakes("101")
 	p := d.plan(nil, dueTo(2)...)
-	x, err := d.Applier(t.Context(), p, ApplyOptions{RetryRejected: true})
-	ok(t, err)
+	x := d.applier(p, ApplyOptions{RetryRejected: true})
 	if tally, err := x.Preview(t.Context()); err != nil || tally.Before != 1 {
 		t.Fatal(tally.Before, err)
 	}
 	d.wantState("101", StateUnknown)
 	d.hideFromList(id)
-	_, err = d.apply(p, ApplyOptions{RetryRejected: true}) // by another process, later
+	_, err := d.apply(p, ApplyOptions{RetryRejected: true}) // by another process, later
 	wantKind(t, err, Unknown, "")
 	d.wantArrived("1")
 }

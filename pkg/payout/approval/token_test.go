@@ -91,27 +91,6 @@ func TestTokenSignatures(t *testing.T) {
 	}
 }
 
-// TestTokenOptions checks that ssh-keygen does not know the options of authorized_keys for tokens in this
-// file either, so that they are not relied on.
-func TestTokenOptions(t *testing.T) {
-	token := newToken(t, ssh.KeyAlgoSKED25519)
-	dir := t.TempDir()
-	write(t, filepath.Join(dir, "sig"), string(sign(t, text, token)))
-	for _, option := range []string{"verify-required", "no-touch-required"} {
-		line := row("ann", option, token)
-		want := `the approvers in allowed cannot be read: line 1: the option "` + option +
-			`" is not known: there are namespaces, valid-after and valid-before`
-		if _, err := ParseApprovers("allowed", []byte(line), now.Location()); err == nil || err.Error() != want {
-			t.Errorf("%s: got %v, want %s", option, err, want)
-		}
-		write(t, filepath.Join(dir, "allowed"), line)
-		if out, err := keygen(t, text, "-Y", "verify", "-f", filepath.Join(dir, "allowed"), "-I", "ann", "-n", Namespace,
-			"-s", filepath.Join(dir, "sig")); err == nil {
-			t.Errorf("%s: ssh-keygen accepts it: %s", option, out)
-		}
-	}
-}
-
 // throughAgent returns the keys of the agent behind a listener.
 func throughAgent(t *testing.T, serve func(net.Listener)) []ssh.Signer {
 	t.Helper()
