@@ -2,7 +2,6 @@ package atomicfile
 
 import (
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -108,13 +107,6 @@ func TestFailedCommitLeavesNothingBehind(t *testing.T) {
 	has(t, filepath.Dir(path), "a")
 }
 
-func TestCreateWithoutDirectory(t *testing.T) {
-	_, err := Create(filepath.Join(t.TempDir(), "none", "a"), 0o600)
-	if !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("%v", err)
-	}
-}
-
 // TestLeftoverFilesDoNotBlockCreate checks that files left by a killed process do not keep the next one from
 // writing.
 func TestLeftoverFilesDoNotBlockCreate(t *testing.T) {
@@ -192,16 +184,6 @@ func TestWritersAtTheSameTime(t *testing.T) {
 		t.Errorf("got %q", text)
 	}
 	has(t, filepath.Dir(path), "a")
-}
-
-func TestSyncDirectory(t *testing.T) {
-	dir := t.TempDir()
-	if err := SyncDirectory(dir); err != nil {
-		t.Error(err)
-	}
-	if err := SyncDirectory(filepath.Join(dir, "none")); runtime.GOOS != "windows" && !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("%v", err)
-	}
 }
 
 // TestLock checks that only one has the lock of a file at a time, and that no process waits for it longer than

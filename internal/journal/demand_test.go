@@ -280,28 +280,3 @@ func TestClaimUnderAnotherDemand(t *testing.T) {
 		}
 	})
 }
-
-// TestDemandOfOneAccount checks that accounts demand nothing of each other, even if they are one merchant's
-// and have used the same key.
-func TestDemandOfOneAccount(t *testing.T) {
-	eachDialect(t, func(t *testing.T, open opener) {
-		j := open()
-		payroll := order.Account{Address: shop.Address, Name: "payroll"}
-		for i, a := range []order.Account{shop, payroll} {
-			l := j.of(a)
-			must(t, l.NoteKey(t.Context(), "k1", KeyAdopted))
-			if _, err := l.Demand(t.Context(),
-				Demand{Persons: int64(2 + i), Above: btc(5), Approvers: "/a", Digest: "a1"}); err != nil {
-				t.Fatal(err)
-			}
-			must(t, j.in(t, a).NoteService(t.Context(), "m1", Kept))
-		}
-		if n, m := demanded(t, open(), shop), demanded(t, open(), payroll); n != 2 || m != 3 {
-			t.Errorf("they demand %d and %d, want 2 and 3", n, m)
-		}
-		must(t, j.of(payroll).SetDemand(t.Context(), Demand{Reason: "sold"}))
-		if n, m := demanded(t, open(), shop), demanded(t, open(), payroll); n != 2 || m != 0 {
-			t.Errorf("they demand %d and %d, want 2 and 0", n, m)
-		}
-	})
-}

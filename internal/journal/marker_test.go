@@ -202,26 +202,6 @@ func TestLastOneCloses(t *testing.T) {
 	whole("one after many at once", true)
 }
 
-// TestMarkerBeforeTheTicket checks that the database itself has the marker before a claim counts, even if
-// other processes read all the time.
-func TestMarkerBeforeTheTicket(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "journal.db")
-	closing(t, path)
-	reader := mustOpenFile(t, path)
-	for i := range 3 {
-		j := mustOpenFile(t, path)
-		mustClaim(t, j, claim(fmt.Sprint(i)))
-		to := copyFiles(t, path, "")
-		j.Close()
-		lost := mustOpenFile(t, to)
-		wantRestored(t, lost, shop, true)
-		lost.Close()
-		if _, err := reader.Order(t.Context(), fmt.Sprint(i)); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
 // TestLongReadDoesNotBlockSenders checks that a long read does not keep others from sending, and that the
 // marker follows as soon as it can.
 func TestLongReadDoesNotBlockSenders(t *testing.T) {

@@ -119,21 +119,6 @@ func TestKeyOfACallThatNeverLeft(t *testing.T) {
 	}
 }
 
-// TestEvidenceTiesItsKey checks that a key belongs to an account once it has read a record of an order there.
-func TestEvidenceTiesItsKey(t *testing.T) {
-	eachJournal(t, func(t *testing.T, j *book) {
-		l := j.Ledger
-		must(t, l.NoteKey(t.Context(), "key9", KeyFirst))
-		if _, err := l.Settle(t.Context(),
-			Evidence{OrderID: "1", Withdrawal: "w1", Key: "key9", Content: claim("1").Content}); err != nil {
-			t.Fatal(err)
-		}
-		if users, err := j.KeyUsedBy(t.Context(), "key9"); err != nil || len(users) != 1 {
-			t.Errorf("the key was used by %v, %v", users, err)
-		}
-	})
-}
-
 // TestFirstKeyIsTiedOnce checks that the first use ties a key, if two accounts have the same first key or one
 // account has two first keys.
 func TestFirstKeyIsTiedOnce(t *testing.T) {
@@ -289,14 +274,7 @@ func TestUnshown(t *testing.T) {
 		bring(t, j, "seen", order.Unknown)
 		must(t, j.Show(t.Context(), "seen", "w8"))
 		mustBegin(t, j, Run{Name: "r1", Digest: "r1..."}, Row{OrderID: "never sent", Content: tea})
-		var got []string
-		for o, err := range j.Unshown(t.Context()) {
-			must(t, err)
-			got = append(got, o.OrderID)
-		}
-		if want := []string{"planned", "sending", "rejected", "unknown", "not sent", "paid as"}; !slices.Equal(got, want) {
-			t.Errorf("got %v, want %v", got, want)
-		}
+		wantOrders(t, "the list", j.Unshown(t.Context()), "planned", "sending", "rejected", "unknown", "not sent", "paid as")
 	})
 }
 
@@ -336,14 +314,7 @@ func TestFilters(t *testing.T) {
 			{"none", order.Filter{States: []order.State{order.Unknown}, Run: "r2"}, nil},
 		}
 		for _, test := range tests {
-			var got []string
-			for o, err := range j.Orders(t.Context(), test.f) {
-				must(t, err)
-				got = append(got, o.OrderID)
-			}
-			if !slices.Equal(got, test.want) {
-				t.Errorf("%s: %v, want %v", test.name, got, test.want)
-			}
+			wantOrders(t, test.name, j.Orders(t.Context(), test.f), test.want...)
 		}
 		for o, err := range j.of(order.Account{Address: "", Name: ""}).Orders(t.Context(), order.Filter{}) {
 			t.Errorf("of an account that is not there: %v, %v", o, err)

@@ -40,13 +40,23 @@ func mustBegin(t *testing.T, j *book, r Run, all ...Row) Run {
 
 func wantRows(t *testing.T, j *book, run Run, want ...string) {
 	t.Helper()
+	wantOrders(t, "the run", j.Orders(t.Context(), order.Filter{Run: run.Name}), want...)
+}
+
+// wantOrders checks a list of orders: each with its id and, if one that is wanted has one, its state.
+func wantOrders(t *testing.T, what string, orders iter.Seq2[Record, error], want ...string) {
+	t.Helper()
 	var got []string
-	for o, err := range j.Orders(t.Context(), order.Filter{Run: run.Name}) {
+	for o, err := range orders {
 		must(t, err)
-		got = append(got, o.OrderID+" "+string(o.State))
+		text := o.OrderID
+		if len(want) > 0 && strings.Contains(want[0], " ") {
+			text += " " + string(o.State)
+		}
+		got = append(got, text)
 	}
 	if !slices.Equal(got, want) {
-		t.Errorf("the run has %v, want %v", got, want)
+		t.Errorf("%s has %q, want %q", what, got, want)
 	}
 }
 
@@ -141,9 +151,9 @@ func TestBeginRunWhole(t *testing.T) {
 		changed := slices.Clone(all)
 		changed[500].Amount.Minor++
 		torn := errors.New("torn")
-		tests := map[string]iter.Seq2[Row, error]{
-			"other content": rows(changed...),
-			"unreadable": func(yield func(Row, error) bool) {
+		for want, seq := range map[error]iter.Seq2[Row, error]{
+			RunChanged: rows(changed...),
+			torn: func(yield func(Row, error) bool) {
 				for _, r := range all[:300] {
 					if !yield(r, nil) {
 						return
@@ -151,32 +161,19 @@ func TestBeginRunWhole(t *testing.T) {
 				}
 				yield(Row{}, torn)
 			},
-		}
-		for name, seq := range tests {
-			_, err := j.BeginRun(t.Context(), Run{Name: name, Digest: name}, seq)
-			if name == "unreadable" && err != torn || name == "other content" && !errors.Is(err, RunChanged) {
-				t.Errorf("%s: %v", name, err)
-			}
+		} {
+			wantErr(t, "it has begun", want)(j.BeginRun(t.Context(), Run{Name: "cafe", Digest: "cafe"}, seq))
 		}
 		if runs, err := j.Runs(t.Context()); err != nil || len(runs) > 0 {
 			t.Errorf("there are runs: %v, %v", runs, err)
 		}
-		n := 0
-		for range j.Orders(t.Context(), order.Filter{}) {
-			n++
-		}
-		if n != 1 {
-			t.Errorf("the journal has %d orders", n)
-		}
+		wantOrders(t, "the journal", j.Orders(t.Context(), order.Filter{}), "500")
 		mustBegin(t, j, Run{Name: "whole", Digest: "whole"}, all...)
-		var got []string
-		for o, err := range j.Orders(t.Context(), order.Filter{Run: "whole"}) {
-			must(t, err)
-			got = append(got, o.OrderID)
+		var ids []string
+		for _, r := range all {
+			ids = append(ids, r.OrderID)
 		}
-		if len(got) != 501 || got[0] != "0" || got[499] != "499" || got[500] != "500" {
-			t.Errorf("it has %d: %v", len(got), got)
-		}
+		wantOrders(t, "the run", j.Orders(t.Context(), order.Filter{Run: "whole"}), ids...)
 	})
 }
 
@@ -354,16 +351,8 @@ func TestOrdersOfAnyRun(t *testing.T) {
 		mustBegin(t, j, Run{Name: "cafe", Digest: "sha256:cafe1"}, row("2"), row("3"))
 		mustBegin(t, j, Run{Name: "beef", Digest: "sha256:beef1"}, row("4"), row("2"))
 		for want, f := range map[string]order.Filter{"2 3 4": {Runs: true},
-			"2": {Runs: true, States: []order.State{order.Unknown}}, "2 4": {Runs: true, Run: "beef"}} {
-			var got []string
-			for o, err := range j.Orders(t.Context(), f) {
-				must(t, err)
-				got = append(got, o.OrderID)
-			}
-			slices.Sort(got)
-			if text := strings.Join(got, " "); text != want {
-				t.Errorf("%+v has %q, want %q", f, text, want)
-			}
+			"2": {Runs: true, States: []order.State{order.Unknown}}, "4 2": {Runs: true, Run: "beef"}} {
+			wantOrders(t, fmt.Sprintf("%+v", f), j.Orders(t.Context(), f), strings.Fields(want)...)
 		}
 	})
 }
@@ -420,15 +409,7 @@ func TestDeadBeginningIsForgotten(t *testing.T) {
 			t.Fatal("it has begun")
 		}
 		mustDo(t)(j.Reap(t.Context()))
-		left := 0
-		for o, err := range j.Orders(t.Context(), order.Filter{}) {
-			if left++; err != nil || o.OrderID != "7" || o.State != order.Unknown {
-				t.Errorf("left is %+v, %v", o, err)
-			}
-		}
-		if left != 1 {
-			t.Errorf("%d orders are left", left)
-		}
+		wantOrders(t, "the journal", j.Orders(t.Context(), order.Filter{}), "7 unknown")
 		mustBegin(t, j, Run{Name: "cafe", Digest: "cafe"}, row("1"), row("2"))
 	})
 }

@@ -234,31 +234,6 @@ func TestFailedOutcomeDoesNotBlockOthers(t *testing.T) {
 	})
 }
 
-// TestFailedClaimKeepsOutcomes checks that outcomes are recorded which were recorded in a transaction before,
-// and undone with it because a claim failed.
-func TestFailedClaimKeepsOutcomes(t *testing.T) {
-	eachJournal(t, func(t *testing.T, j *book) {
-		run := mustBegin(t, j, Run{Name: "cafe", Digest: "sha256:cafe"}, row("1"), row("2"), row("3"))
-		recorded := rowClaims(t, j.Ledger, run)
-		var tickets [2]Ticket
-		for i := range tickets {
-			recorded[i].Decimals = int64(i)
-			tickets[i] = mustClaim(t, j, recorded[i])
-		}
-		mustExec(t, j, "CREATE UNIQUE INDEX once ON attempts (decimals)")
-		recorded[2].Decimals = 1 // like that of 2
-		var ends [2]error
-		var failed error
-		atOnce(j, func() { _, ends[0] = j.Finish(t.Context(), tickets[0], accepted("w1")) },
-			func() { _, ends[1] = j.Finish(t.Context(), tickets[1], accepted("w2")) },
-			func() { _, failed = j.Claim(t.Context(), recorded[2]) })
-		if ends[0] != nil || ends[1] != nil || !errors.Is(failed, Broken) {
-			t.Errorf("the outcomes: %v, the claim: %v", ends, failed)
-		}
-		wantRows(t, j, run, "1 accepted", "2 accepted", "3 planned")
-	})
-}
-
 // blind is a dialect that cannot find out whether a process lives.
 type blind struct{ dialect }
 
@@ -357,27 +332,6 @@ func TestPostgresLocksTheAccount(t *testing.T) {
 	must(t, held.Rollback())
 	mustFinish(t, j, ticket, accepted("w2"))
 	mustClaim(t, j, claim("1"))
-}
-
-// TestTwinOfADeadSender checks that a row of a run is not claimed if another order with its content was being
-// sent by a process that has died, because that one may have been paid.
-func TestTwinOfADeadSender(t *testing.T) {
-	eachDialect(t, func(t *testing.T, open opener) {
-		j, dying := open(), open()
-		one, two := row("1"), row("2")
-		run := mustBegin(t, j, Run{Name: "cafe", Digest: "cafe"}, one, two)
-		mustFinish(t, j, mustClaim(t, j, claim("9")), accepted("w9")) // ties the key
-		twin := claim("3")
-		twin.Content = two.Content
-		mustClaim(t, dying, twin)
-		mustEnd(t, dying, j)
-		if _, err := j.Claim(t.Context(), rowClaims(t, j.Ledger, run)[1]); !errors.Is(err, Duplicate) ||
-			AsError(err).Order.OrderID != "3" {
-			t.Errorf("got %v", err)
-		}
-		wantState(t, j, "2", order.Planned)
-		wantState(t, j, "3", order.Unknown)
-	})
 }
 
 // failingCommit is a dialect whose commits fail.

@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -132,51 +131,6 @@ func TestFailingSync(t *testing.T) {
 	p.Wait()
 	if data, err := os.ReadFile(log); err != nil || !strings.Contains(string(data), "INJECTED") {
 		t.Errorf("no sync was failed: %s, %v", data, err)
-	}
-}
-
-// TestEveryRecordIsSynced checks that everything is synced before it counts as recorded: the log with each
-// commit, and each directory that was made.
-func TestEveryRecordIsSynced(t *testing.T) {
-	needStrace(t)
-	dir := t.TempDir()
-	path := filepath.Join(dir, "a", "b", "journal.db")
-	log := filepath.Join(t.TempDir(), "log")
-	p := start(t, "claim", path, "strace", "-f", "-y", "-o", log, "-e", "trace=fsync,fdatasync,write")
-	if line := p.hear(t); line != "open" {
-		t.Fatal(line)
-	}
-	p.say(t, "claim 1")
-	p.hear(t)
-	p.say(t, "finish 2")
-	p.hear(t)
-	p.in.Close()
-	p.Wait()
-	data, err := os.ReadFile(log)
-	must(t, err)
-	parts := strings.Split(string(data), `"ticket\n"`) // the system calls before each answer of the child
-	if len(parts) != 3 {
-		t.Fatalf("the child answered %d times:\n%s", len(parts)-1, data)
-	}
-	syncs := func(part, name string) int {
-		return len(regexp.MustCompile(`(?:fsync|fdatasync)\(\d+<`+regexp.QuoteMeta(name)+`>`).FindAllString(part, -1))
-	}
-	for _, name := range []string{dir, filepath.Join(dir, "a"), filepath.Join(dir, "a", "b")} {
-		if syncs(parts[0], name) == 0 {
-			t.Errorf("the directory %s was not synced", name)
-		}
-	}
-	// Not by SQLite, which syncs the directory after the log, and only in the process that makes the log.
-	if inDir, inLog := strings.Index(parts[0], "<"+filepath.Join(dir, "a", "b")+">"),
-		strings.Index(parts[0], "<"+path); inLog >= 0 && inDir > inLog {
-		t.Error("the directory was synced after what is in it")
-	}
-	_, first, _ := strings.Cut(parts[0], `"open\n"`)
-	if n := syncs(first, path+"-wal"); n < 1 {
-		t.Errorf("the claim was said to be recorded after %d syncs:\n%s", n, first)
-	}
-	if n := syncs(parts[1], path+"-wal"); n < 2 {
-		t.Errorf("a claim and its outcome were said to be recorded after %d syncs:\n%s", n, parts[1])
 	}
 }
 
