@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
-	"sync"
 	"testing"
 	"time"
 
@@ -172,36 +171,6 @@ func TestBudgetOfLargeAmounts(t *testing.T) {
 		}
 		if !errors.Is(err, OverBudget) {
 			t.Errorf("the third is %v", err)
-		}
-	})
-}
-
-// TestBudgetTogether checks that processes which claim at the same time stay within a budget together, and
-// use all of it.
-func TestBudgetTogether(t *testing.T) {
-	eachDialect(t, func(t *testing.T, open opener) {
-		const processes, orders, most = 4, 8, 19
-		var got sync.Map
-		var all sync.WaitGroup
-		for p := range processes {
-			j := open()
-			for o := range orders {
-				all.Go(func() {
-					ticket, err := j.Claim(t.Context(), paying(fmt.Sprintf("%d%02d", p+1, o), 1, perDay(most)))
-					switch {
-					case err == nil:
-						got.Store(ticket.Order().OrderID, true)
-					case !errors.Is(err, OverBudget):
-						t.Error(err)
-					}
-				})
-			}
-		}
-		all.Wait()
-		n := 0
-		got.Range(func(any, any) bool { n++; return true })
-		if n != most {
-			t.Errorf("%d of %d orders were claimed, want %d", n, processes*orders, most)
 		}
 	})
 }

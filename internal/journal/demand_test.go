@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 
 	"example.com/till/pkg/api"
@@ -49,31 +50,28 @@ func TestNeed(t *testing.T) {
 // TestStrictest checks that a demand with another one is never less strict than either, except that a file of
 // approvers may change in its place.
 func TestStrictest(t *testing.T) {
+	in := func(persons, above int64, approvers string) Demand { // the file's name and, after a blank, its digest
+		d := Demand{Persons: persons, Above: btc(above)}
+		d.Approvers, d.Digest, _ = strings.Cut(approvers, " ")
+		if above < 0 {
+			d.Above = nil
+		}
+		return d
+	}
+	ours := in(2, 5, "/a a1")
 	for name, c := range map[string]struct{ old, now, want Demand }{
-		"the first": {Demand{}, Demand{Persons: 2, Above: btc(5), Approvers: "/a", Digest: "a1"},
-			Demand{Persons: 2, Above: btc(5), Approvers: "/a", Digest: "a1"}},
-		"none": {Demand{Persons: 2, Above: btc(5), Approvers: "/a", Digest: "a1"}, Demand{},
-			Demand{Persons: 2, Above: btc(5), Approvers: "/a", Digest: "a1"}},
-		"more persons": {Demand{Persons: 1, Above: btc(5)}, Demand{Persons: 2, Above: btc(5)},
-			Demand{Persons: 2, Above: btc(5)}},
-		"fewer persons": {Demand{Persons: 2, Above: btc(5)}, Demand{Persons: 1, Above: btc(5)},
-			Demand{Persons: 2, Above: btc(5)}},
-		"a lower total": {Demand{Persons: 2, Above: btc(5)}, Demand{Persons: 2, Above: btc(4)},
-			Demand{Persons: 2, Above: btc(4)}},
-		"a higher total": {Demand{Persons: 2, Above: btc(5)}, Demand{Persons: 2, Above: btc(6)},
-			Demand{Persons: 2, Above: btc(5)}},
-		"a new total": {Demand{Persons: 2}, Demand{Persons: 2, Above: btc(6)},
-			Demand{Persons: 2, Above: btc(0)}},
-		"no total": {Demand{Persons: 2, Above: btc(5)}, Demand{Persons: 2}, Demand{Persons: 2}},
-		"a changed file": {Demand{Persons: 2, Approvers: "/a", Digest: "a1"},
-			Demand{Persons: 2, Approvers: "/a", Digest: "a2"}, Demand{Persons: 2, Approvers: "/a", Digest: "a2"}},
-		"another file": {Demand{Persons: 2, Approvers: "/a", Digest: "a1"},
-			Demand{Persons: 2, Approvers: "/b", Digest: "b1"}, Demand{Persons: 2, Approvers: "/a", Digest: "a1"}},
-		"a looser demand of others": {Demand{Persons: 2, Above: btc(5), Approvers: "/a", Digest: "a1"},
-			Demand{Persons: 1, Above: btc(9), Approvers: "/b", Digest: "b1"},
-			Demand{Persons: 2, Above: btc(5), Approvers: "/a", Digest: "a1"}},
-		"a person's number": {Demand{Persons: 2, Reason: "why"}, Demand{Persons: 2, Approvers: "/b", Digest: "b1"},
-			Demand{Persons: 2, Approvers: "/b", Digest: "b1"}},
+		"the first":                 {Demand{}, ours, ours},
+		"none":                      {ours, Demand{}, ours},
+		"more persons":              {in(1, 5, ""), in(2, 5, ""), in(2, 5, "")},
+		"fewer persons":             {in(2, 5, ""), in(1, 5, ""), in(2, 5, "")},
+		"a lower total":             {in(2, 5, ""), in(2, 4, ""), in(2, 4, "")},
+		"a higher total":            {in(2, 5, ""), in(2, 6, ""), in(2, 5, "")},
+		"a new total":               {in(2, -1, ""), in(2, 6, ""), in(2, 0, "")},
+		"no total":                  {in(2, 5, ""), in(2, -1, ""), in(2, -1, "")},
+		"a changed file":            {in(2, -1, "/a a1"), in(2, -1, "/a a2"), in(2, -1, "/a a2")},
+		"another file":              {in(2, -1, "/a a1"), in(2, -1, "/b b1"), in(2, -1, "/a a1")},
+		"a looser demand of others": {ours, in(1, 9, "/b b1"), ours},
+		"a person's number":         {in(2, -1, ""), in(2, -1, "/b b1"), in(2, -1, "/b b1")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := c.old.with(c.now)

@@ -388,26 +388,6 @@ func TestReplacedInUse(t *testing.T) {
 	}
 }
 
-// TestOthersComeAndGo checks that other processes that open a journal, send and close it replace none of its
-// files.
-func TestOthersComeAndGo(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "journal.db")
-	j := mustOpenFile(t, path)
-	for i := range 3 {
-		ticket := mustClaim(t, j, claim(fmt.Sprint(i)))
-		closing(t, path)
-		claimedIn(t, path, fmt.Sprint(i)).kill()
-		j.writing.Lock()
-		j.disconnect() // as after an error
-		j.writing.Unlock()
-		closing(t, path)
-		mustFinish(t, j, ticket, accepted(fmt.Sprint("w", i)))
-		if err := j.Intact(); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
 // TestFilesThatOthersCanChange checks that a journal is refused if other users can change or replace one of
 // its files, because they could make a payment look as if it had not been made.
 func TestFilesThatOthersCanChange(t *testing.T) {
