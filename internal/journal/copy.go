@@ -92,8 +92,7 @@ func (j *Journal) copyTo(ctx context.Context, place string) (err error) {
 	to.writing.Lock()
 	defer to.writing.Unlock()
 	return to.failed(to.transact(ctx, func(t *tx) error {
-		for _, table := range []string{"accounts", "keys", "orders", "attempts", "events", "runs", "run_rows", "demands", "approvals",
-			"consents", "consent_approvals", "acceptances", "spent"} {
+		for _, table := range copiedTables {
 			if one[int](t, "SELECT count(*) FROM "+table) > 0 {
 				return &Error{Kind: Broken, Place: to.Place(), Msg: "has a history of its own: name an empty database"}
 			}
@@ -112,6 +111,10 @@ func (j *Journal) copyTo(ctx context.Context, place string) (err error) {
 		return nil
 	}))
 }
+
+// copiedTables are those with records of accounts.
+var copiedTables = []string{"accounts", "keys", "orders", "attempts", "events", "runs", "run_rows", "demands", "approvals", "consents",
+	"consent_approvals", "acceptances", "spent"}
 
 // copyTable copies a table from another journal.
 func (t *tx) copyTable(ctx context.Context, from *sql.Conn, table string) error {

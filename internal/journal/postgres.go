@@ -227,7 +227,7 @@ func (d *postgresDialect) checkEmpty(ctx context.Context) error {
 	var name string
 	err = db.QueryRowContext(ctx, `SELECT n.nspname || '.' || c.relname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 		WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\_%'
-		AND c.relname NOT IN ('till_journal', 'accounts', 'keys', 'orders', 'attempts', 'events', 'runs', 'run_rows', 'appliers', 'demands', 'approvals', 'consents', 'consent_approvals', 'acceptances', 'spent')
+		AND c.relname NOT IN ('till_journal', 'appliers', '`+strings.Join(copiedTables, "', '")+`')
 		AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_depend e WHERE e.classid = 'pg_catalog.pg_class'::regclass AND e.objid = c.oid AND e.deptype = 'e')
 		ORDER BY 1 LIMIT 1`).Scan(&name)
 	if errors.Is(err, sql.ErrNoRows) {

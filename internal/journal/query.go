@@ -59,35 +59,24 @@ func orZero[T any](to *T) column {
 	}
 }
 
-// stamped is the destination of a column with a time.
-func stamped(to *time.Time) column {
+// parsed is the destination of a column with a text that is read, and that may be null.
+func parsed(read func(text string)) column {
 	return func(value any) error {
 		var text string
 		err := orZero(&text)(value)
-		*to = unstamp(text)
+		read(text)
 		return err
 	}
 }
 
-// storedID is the destination of a column with what storable returns.
-func storedID(to *string) column {
-	return func(value any) error {
-		var text string
-		err := orZero(&text)(value)
-		*to = restored(text)
-		return err
-	}
-}
-
-// unit is the destination of a column that has what order.UnitText returns.
+// stamped is the destination of a time, storedID of what storable returns, and unit of what order.UnitText returns.
+func stamped(to *time.Time) column { return parsed(func(text string) { *to = unstamp(text) }) }
+func storedID(to *string) column   { return parsed(func(text string) { *to = restored(text) }) }
 func unit(kind *api.Kind, code *string) column {
-	return func(value any) error {
-		var text string
-		err := orZero(&text)(value)
+	return parsed(func(text string) {
 		c := unitOf(text)
 		*kind, *code = c.Kind, c.Code
-		return err
-	}
+	})
 }
 
 // unitOf is the inverse of order.UnitText.
