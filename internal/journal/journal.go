@@ -16,6 +16,7 @@ import (
 // A Journal is an open journal. It is safe for concurrent use.
 type Journal struct {
 	dialect dialect
+	shared  bool // it is in PostgreSQL
 	options Options
 	sender  int64 // number of this process's lock
 	db      *sql.DB
@@ -94,9 +95,9 @@ func Open(ctx context.Context, name string, o Options) (*Journal, error) {
 	if clock := hooks(ctx).SinceBoot; clock != nil {
 		o.SinceBoot = clock
 	}
-	j := &Journal{options: o, tied: map[keyTie]bool{}, sender: randomNumber(),
+	j := &Journal{shared: IsPostgres(name), options: o, tied: map[keyTie]bool{}, sender: randomNumber(),
 		dialect: &sqliteDialect{name: name, wait: o.wait, existing: o.Existing}}
-	if IsPostgres(name) {
+	if j.shared {
 		j.dialect = &postgresDialect{address: name, wait: o.wait, existing: o.Existing}
 	}
 	j.runs.sending = map[string]int{}
@@ -130,7 +131,7 @@ func usable(name string) error {
 func (j *Journal) Place() string { return j.dialect.place() }
 
 // Shared reports whether several machines can share the journal.
-func (j *Journal) Shared() bool { return IsPostgres(j.dialect.place()) }
+func (j *Journal) Shared() bool { return j.shared }
 
 // file returns the journal's file; nil: it is in PostgreSQL.
 func (j *Journal) file() *sqliteDialect {

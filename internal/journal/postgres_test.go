@@ -293,44 +293,30 @@ func TestPostgresLocked(t *testing.T) {
 // TestPostgresSchemas checks that two roles do not get a journal each in one database without asking for it.
 func TestPostgresSchemas(t *testing.T) {
 	s := pgtest.Shared(t)
-	place := s.Database(t)
-	s.Exec(t, place, "CREATE SCHEMA bob")
-	with := func(path string) string {
-		u, err := url.Parse(place)
-		must(t, err)
-		q := u.Query()
-		q.Set("search_path", path)
-		u.RawQuery = q.Encode()
-		return u.String()
-	}
-	opens := func(place string) error {
-		j, err := Open(t.Context(), place, Options{Now: time.Now})
+	first, second := s.Database(t), s.Database(t)
+	s.Exec(t, first, "CREATE SCHEMA bob")
+	s.Exec(t, second, `CREATE SCHEMA "Shop"`)
+	s.Exec(t, second, "CREATE SCHEMA shop")
+	for _, step := range []struct{ place, path, want string }{
+		{first, "bob", ""},
+		{first, "", "in the schema bob, where this role does not look for it: add the parameter search_path=bob "},
+		{first, "bob", ""},
+		{first, "public", ""},
+		{first, "", ""}, // where there is a journal now
+		{second, `"Shop"`, ""},
+		{second, "", "search_path=%22Shop%22 "},
+	} {
+		at := step.place
+		if step.path != "" {
+			at += "&search_path=" + url.QueryEscape(step.path)
+		}
+		j, err := Open(t.Context(), at, Options{Now: time.Now})
 		if err == nil {
 			j.Close()
 		}
-		return err
-	}
-	must(t, opens(with("bob")))
-	if err := opens(place); !errors.Is(err, Misplaced) || !strings.Contains(err.Error(), "in the schema bob") ||
-		!strings.Contains(err.Error(), " search_path=bob ") {
-		t.Errorf("without a schema: %v", err)
-	}
-	if err := opens(with("bob")); err != nil {
-		t.Errorf("the schema that has it: %v", err)
-	}
-	if err := opens(with("public")); err != nil {
-		t.Errorf("another schema: %v", err)
-	}
-	if err := opens(place); err != nil {
-		t.Errorf("without a schema, where there is a journal now: %v", err)
-	}
-	upper := s.Database(t)
-	s.Exec(t, upper, `CREATE SCHEMA "Shop"`)
-	s.Exec(t, upper, `CREATE SCHEMA shop`)
-	place = upper
-	must(t, opens(with(`"Shop"`)))
-	if err := opens(upper); err == nil || !strings.Contains(err.Error(), "search_path=%22Shop%22 ") {
-		t.Errorf("a schema whose name needs quotes: %v", err)
+		if step.want == "" && err != nil || step.want != "" && (!errors.Is(err, Misplaced) || !strings.Contains(err.Error(), step.want)) {
+			t.Errorf("%q: %v", step.path, err)
+		}
 	}
 }
 

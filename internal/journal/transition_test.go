@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -383,62 +382,6 @@ func TestLateOutcome(t *testing.T) {
 	}
 }
 
-// TestAnswerEndsADecision checks that a person's decision ends when the service has said something
-// about a later attempt, in time or late.
-func TestAnswerEndsADecision(t *testing.T) {
-	for _, out := range []Outcome{accepted("w2"), rejected, unknown, limited} {
-		for _, late := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, late %t", out.Ending, late), func(t *testing.T) {
-				eachDialect(t, func(t *testing.T, open opener) {
-					j := open()
-					bring(t, j, "1", order.Unknown)
-					mustDecide(t, j, Decision{OrderID: "1", NotSent: true, Reason: "asked"})
-					ticket := mustClaim(t, j, claim("1"))
-					if late {
-						loseLock(t, j)
-						if n, err := open().Reap(t.Context()); n != 1 || err != nil {
-							t.Fatalf("Reap: %d, %v", n, err)
-						}
-					}
-					o := mustFinish(t, j, ticket, out)
-					if stands := o.Resolved != nil; stands != (out.Ending == order.SaidNothing) {
-						t.Errorf("the order is %+v, decided %v", o, o.Resolved)
-					}
-				})
-			})
-		}
-	}
-}
-
-// TestSecondOutcomeChangesNothing checks that a second outcome for a ticket changes nothing, except that an
-// acceptance by the service is recorded.
-func TestSecondOutcomeChangesNothing(t *testing.T) {
-	eachJournal(t, func(t *testing.T, j *book) {
-		for _, first := range []Outcome{accepted("w1"), rejected, unknown, notLeft} {
-			for _, second := range []Outcome{rejected, unknown, notLeft} {
-				id := string(first.Ending) + "," + string(second.Ending)
-				first := first
-				if first.Withdrawal != "" {
-					first.Withdrawal += id
-				}
-				ticket := mustClaim(t, j, claim(id))
-				mustFinish(t, j, ticket, first)
-				if o := mustFinish(t, j, ticket, second); o.State != stateAfter(first) {
-					t.Errorf("%s, then %s: %s", first.Ending, second.Ending, o.State)
-				}
-			}
-		}
-		for _, first := range []Outcome{rejected, unknown, notLeft} {
-			id := "late" + string(first.Ending)
-			ticket := mustClaim(t, j, claim(id))
-			mustFinish(t, j, ticket, first)
-			if o := mustFinish(t, j, ticket, accepted(id)); o.State != order.Accepted || o.ID != id {
-				t.Errorf("%s, then accepted: %+v", first.Ending, o)
-			}
-		}
-	})
-}
-
 func TestSettle(t *testing.T) {
 	eachJournal(t, func(t *testing.T, j *book) {
 		for _, from := range append(order.States(), "") {
@@ -699,26 +642,6 @@ func TestIDsOfAnyKind(t *testing.T) {
 			}
 			if o := mustDecide(t, j, Decision{OrderID: own, PaidAs: id, Reason: "no\xff\x00good"}); o.ID != id {
 				t.Errorf("a person who says %q has said %q", id, o.ID)
-			}
-		}
-	})
-}
-
-// TestShowMany checks orders that take several commits.
-func TestShowMany(t *testing.T) {
-	eachJournal(t, func(t *testing.T, j *book) {
-		withdrawals := map[string]string{"not in the journal": "w0"}
-		var rows []Row
-		for i := range 2*mostShown + 3 {
-			id := strconv.Itoa(1000 + i)
-			rows = append(rows, Row{OrderID: id, Content: tea})
-			withdrawals[id] = "w" + id
-		}
-		mustBegin(t, j, Run{Name: "r1", Digest: "r1..."}, rows...)
-		must(t, j.Ledger.Show(t.Context(), withdrawals))
-		for id, want := range withdrawals {
-			if o, err := j.Order(t.Context(), id); err == nil && (o.Shown != want || o.State != order.Unknown) {
-				t.Errorf("order %s is %s, shown as %q", id, o.State, o.Shown)
 			}
 		}
 	})

@@ -28,3 +28,6 @@ func Follow(path string) (string, error) {
 	}
 	return filepath.EvalSymlinks(path)
 }
+
+// ReadOnly returns false: it is not known on this system.
+func ReadOnly(string) bool { return false }

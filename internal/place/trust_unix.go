@@ -178,3 +178,10 @@ func (t tree) followLink(link, left string) (at, rest string, err error) {
 	}
 	return filepath.Dir(link), target + "/" + left, err
 }
+
+// ReadOnly reports whether a path is on a mount where nothing can be changed, not even a mode.
+func ReadOnly(path string) bool {
+	const readOnly = 1 // ST_RDONLY of Linux and MNT_RDONLY of macOS
+	var s syscall.Statfs_t
+	return syscall.Statfs(path, &s) == nil && s.Flags&readOnly != 0
+}
