@@ -1,7 +1,6 @@
 package journal
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"reflect"
@@ -238,43 +237,6 @@ func TestDecisionIsRecorded(t *testing.T) {
 		must(t, l.SetDemand(t.Context(), d))
 		if all, err := l.Demands(t.Context()); err != nil || len(all) != 2 || all[1].Reason != "it stays" {
 			t.Errorf("recorded is %+v, %v", all, err)
-		}
-	})
-}
-
-// TestClaimUnderAnotherDemand checks that nothing is claimed that was approved under a demand that is no
-// longer in force, alone, with the outcome of another one, or with many.
-func TestClaimUnderAnotherDemand(t *testing.T) {
-	eachDialect(t, func(t *testing.T, open opener) {
-		j := open()
-		l := j.Ledger
-		run := mustBegin(t, j, Run{Name: "cafe", Digest: "sha256:cafe1"}, row("1"), row("2"), row("3"))
-		rows := rowClaims(t, l, run)
-		under := func(i int, number int64) Claim {
-			c := rows[i]
-			c.Demand = number
-			return c
-		}
-		first, err := l.Claim(t.Context(), under(0, 0))
-		must(t, err)
-		d, err := open().Demand(t.Context(), Demand{Persons: 2, Approvers: "/a", Digest: "a1"})
-		if err != nil || d.Number == 0 {
-			t.Fatalf("%+v, %v", d, err)
-		}
-		_, finished, _, claimed := l.FinishAndClaim(t.Context(), first, accepted("w1"), under(1, 0))
-		if finished != nil || !errors.Is(claimed, DemandChanged) {
-			t.Errorf("it ended with %v and %v", finished, claimed)
-		}
-		for name, c := range map[string]Claim{"a single one": claim("9"), "a row": under(1, 0),
-			"a row under no demand": under(2, d.Number+1)} {
-			if _, err := l.Claim(t.Context(), c); !errors.Is(err, DemandChanged) {
-				t.Errorf("%s: %v", name, err)
-			}
-		}
-		for i := 1; i < 3; i++ {
-			if _, err := l.Claim(t.Context(), under(i, d.Number)); err != nil {
-				t.Errorf("row %d: %v", i, err)
-			}
 		}
 	})
 }

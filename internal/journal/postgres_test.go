@@ -12,7 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math/big"
 	"net"
 	"net/url"
@@ -92,26 +91,6 @@ func openPostgres(t *testing.T) (*pgtest.Server, *book) {
 	must(t, err)
 	t.Cleanup(func() { j.Close() })
 	return s, bookOf(j)
-}
-
-// TestPostgresExistingOnly checks that Existing makes no journal in a database without one.
-func TestPostgresExistingOnly(t *testing.T) {
-	s := pgtest.Shared(t)
-	address := s.Database(t)
-	o := Options{Now: time.Now, Existing: true}
-	for range 2 {
-		if _, err := Open(t.Context(), address, o); !errors.Is(err, Broken) || !errors.Is(err, fs.ErrNotExist) {
-			t.Fatalf("a database without a journal: %v", err)
-		}
-	}
-	made, err := Open(t.Context(), address, Options{Now: time.Now})
-	must(t, err)
-	defer made.Close()
-	j, err := Open(t.Context(), address, o)
-	if err != nil {
-		t.Fatalf("one that is there: %v", err)
-	}
-	j.Close()
 }
 
 // TestPostgresSettings checks that the defaults of a database or a user do not make a commit weaker.
@@ -270,24 +249,6 @@ func otherHolds(t *testing.T, j *book, statement string) *sql.Tx {
 	t.Cleanup(func() { held.Rollback() })
 	mustDo(t)(held.Exec(statement))
 	return held
-}
-
-// TestPostgresLocked checks that the wait for a row that another program has locked is limited.
-func TestPostgresLocked(t *testing.T) {
-	s := pgtest.Shared(t)
-	opened, err := Open(t.Context(), s.Database(t), Options{Now: time.Now, User: "ann", wait: 20 * time.Millisecond})
-	must(t, err)
-	j := bookOf(opened)
-	defer j.Close()
-	bring(t, j, "1", order.Unknown)
-	held := otherHolds(t, j, "LOCK TABLE accounts")
-	ticket, err := j.Claim(t.Context(), claim("2"))
-	if !errors.Is(err, Broken) || ticket.order.OrderID != "" ||
-		!strings.Contains(err.Error(), "is locked by another program for more than 20ms") {
-		t.Errorf("got %+v, %v", ticket, err)
-	}
-	must(t, held.Rollback())
-	mustClaim(t, j, claim("2"))
 }
 
 // TestPostgresSchemas checks that two roles do not get a journal each in one database without asking for it.

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/till/internal/journal/pgtest"
 	"example.com/till/pkg/payout/order"
 )
 
@@ -48,26 +49,28 @@ func wantRefused(t *testing.T, path, sentence string, mods ...func(*Options)) {
 	}
 }
 
-// TestReaderCreatesNoFile checks that a reader makes no file.
-func TestReaderCreatesNoFile(t *testing.T) {
-	place := filepath.Join(t.TempDir(), "below", "journal.db")
-	o := Options{Now: time.Now, Existing: true}
-	_, err := Open(t.Context(), place, o)
-	if !errors.Is(err, Broken) || !errors.Is(err, fs.ErrNotExist) {
-		t.Fatalf("a journal that is not there: %v", err)
+// TestReaderMakesNoJournal checks that a reader makes neither a file nor tables.
+func TestReaderMakesNoJournal(t *testing.T) {
+	check := func(t *testing.T, place string) {
+		reader := Options{Now: time.Now, Existing: true}
+		for range 2 {
+			if _, err := Open(t.Context(), place, reader); !errors.Is(err, Broken) || !errors.Is(err, fs.ErrNotExist) {
+				t.Fatalf("a journal that is not there: %v", err)
+			}
+		}
+		if _, err := os.Stat(filepath.Dir(place)); err == nil {
+			t.Error("its directory was made")
+		}
+		made, err := Open(t.Context(), place, Options{Now: time.Now})
+		must(t, err)
+		must(t, made.Close())
+		j, err := Open(t.Context(), place, reader)
+		must(t, err)
+		defer j.Close()
+		must(t, j.Copy(t.Context(), filepath.Join(t.TempDir(), "copy.db"))) // a copy is not there yet
 	}
-	wantErr(t, "its directory was made", fs.ErrNotExist)(os.Stat(filepath.Dir(place)))
-	made, err := Open(t.Context(), place, Options{Now: time.Now})
-	must(t, err)
-	must(t, made.Close())
-	j, err := Open(t.Context(), place, o)
-	if err != nil {
-		t.Fatalf("one that is there: %v", err)
-	}
-	defer j.Close()
-	if err := j.Copy(t.Context(), filepath.Join(t.TempDir(), "copy.db")); err != nil {
-		t.Errorf("its copy is one that is not there yet: %v", err)
-	}
+	t.Run("sqlite", func(t *testing.T) { check(t, filepath.Join(t.TempDir(), "below", "journal.db")) })
+	t.Run("postgres", func(t *testing.T) { check(t, pgtest.Shared(t).Database(t)) })
 }
 
 func TestFileModes(t *testing.T) {
