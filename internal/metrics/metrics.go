@@ -67,22 +67,22 @@ func ByState(counts map[string]int) (samples []Sample) {
 // about the whole account, the command, so that accounts and commands can share a file.
 type owner struct{ file, account, command string }
 
-// begin returns how the samples of a metric begin.
-func (o owner) begin(metric string) string {
-	text := metric + `{file="` + escapeLabel(o.file) + `"`
+// begin returns how the samples of a metric begin, or those of them with more labels.
+func (o owner) begin(metric string, more ...string) string {
+	labels := []string{"file", o.file}
 	if o.account != "" {
-		text += label("account", o.account)
+		labels = append(labels, "account", o.account)
 	}
 	if o.command != "" && metric != Unsettled {
-		text += label("command", o.command)
+		labels = append(labels, "command", o.command)
+	}
+	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
+	text, between := metric, "{"
+	for pair := range slices.Chunk(append(labels, more...), 2) {
+		text += between + pair[0] + `="` + escape.Replace(strings.ToValidUTF8(pair[1], "\uFFFD")) + `"`
+		between = ","
 	}
 	return text
-}
-
-func label(name, value string) string { return "," + name + `="` + escapeLabel(value) + `"` }
-
-func escapeLabel(text string) string {
-	return strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(strings.ToValidUTF8(text, "\uFFFD"))
 }
 
 // replace replaces the owner's samples of a metric in the lines of a file. Those without an account go too: they
@@ -105,11 +105,7 @@ func (o owner) replace(lines []string, metric string, samples []Sample) []string
 		samples = One(last)
 	}
 	for _, s := range samples {
-		line := o.begin(metric)
-		for pair := range slices.Chunk(s.Labels, 2) {
-			line += label(pair[0], pair[1])
-		}
-		lines = append(lines, line+"} "+s.Value)
+		lines = append(lines, o.begin(metric, s.Labels...)+"} "+s.Value)
 	}
 	return lines
 }
@@ -147,9 +143,8 @@ func write(path string, lines []string, file string) error {
 	var text strings.Builder
 	slices.Sort(lines)
 	for _, metric := range all() {
-		own := slices.DeleteFunc(slices.Clone(lines), func(line string) bool {
-			return !strings.HasPrefix(line, owner{file: file}.begin(metric.name))
-		})
+		begin := owner{file: file}.begin(metric.name)
+		own := slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return !strings.HasPrefix(line, begin) })
 		if len(own) > 0 || metric.name == Start { // read looks for its first line
 			fmt.Fprintf(&text, "# HELP %s %s\n# TYPE %[1]s gauge\n", metric.name, metric.help)
 		}

@@ -49,9 +49,9 @@ func steps(w api.Withdrawal) []render.Step {
 }
 
 func since(w api.Withdrawal) string {
-	for i := len(w.Statuses) - 1; i >= 0; i-- {
-		if w.Statuses[i].Status == w.Current {
-			return w.Statuses[i].At
+	for _, s := range slices.Backward(w.Statuses) {
+		if s.Status == w.Current {
+			return s.At
 		}
 	}
 	return ""

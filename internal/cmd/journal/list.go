@@ -28,10 +28,17 @@ and who decided about it. The period applies to the last attempt. With
 21 if one is in conflict.`,
 		Example: `  till journal list --from 7d
   till journal list --state unknown,conflict --exit-status -o jsonl`,
-	}, func(s *cmdutil.Session, out cmdutil.Output[payout.Order], _ []string) error {
-		filter, err := orderFilter(s, filter, from, to, currency, states)
-		if err != nil {
+	}, func(s *cmdutil.Session, out cmdutil.Output[payout.Order], _ []string) (err error) {
+		if filter.From, filter.To, err = s.Period().Instants(from, to); err != nil {
 			return err
+		}
+		if filter.States, err = cmdutil.ParseStates(states); err != nil {
+			return err
+		}
+		if currency != "" {
+			if filter.Currency, err = s.Money.ParseCurrency(currency); err != nil {
+				return fmt.Errorf("--currency: %w", err)
+			}
 		}
 		ledger, err := s.LedgerToList()
 		if err != nil {
@@ -88,23 +95,6 @@ func listWithStatus(out cmdutil.Output[payout.Order], orders iter.Seq2[payout.Or
 		return ended(cmdutil.ExitConflict, conflict, " in conflict", "see what happened", "journal", "show", conflict[0])
 	}
 	return err
-}
-
-func orderFilter(
-	s *cmdutil.Session, f payout.Filter, from, to, currency string, states []string,
-) (_ payout.Filter, err error) {
-	if f.From, f.To, err = s.Period().Instants(from, to); err != nil {
-		return f, err
-	}
-	if f.States, err = cmdutil.ParseStates(states); err != nil {
-		return f, err
-	}
-	if currency != "" {
-		if f.Currency, err = s.Money.ParseCurrency(currency); err != nil {
-			return f, fmt.Errorf("--currency: %w", err)
-		}
-	}
-	return f, nil
 }
 
 func showCommand(a *cmdutil.App) *cobra.Command {

@@ -85,33 +85,27 @@ const (
 const mostCalls = 256
 
 func (f *applyFlags) check(cmd *cobra.Command, plan string) error {
-	if cmd.Flags().Changed("already-paid") && f.paid < 0 {
+	rate, noRate := strconv.ParseFloat(strings.TrimSuffix(f.rate, "/s"), 64)
+	digits := strings.TrimPrefix(strings.ToLower(f.digest), "sha256:")
+	sum, noDigest := hex.DecodeString(digits)
+	switch {
+	case cmd.Flags().Changed("already-paid") && f.paid < 0:
 		return cmdutil.UsageError(fmt.Sprintf("--already-paid: %d is not a number of orders", f.paid),
 			"give how many of its orders were accepted before: 0 or more")
-	}
-	if f.Concurrency < 1 || f.Concurrency > mostCalls {
+	case f.Concurrency < 1 || f.Concurrency > mostCalls:
 		return cmdutil.UsageError(fmt.Sprintf("--concurrency: %d is not a possible number of calls", f.Concurrency),
 			fmt.Sprintf("give a number from 1 to %d", mostCalls))
-	}
-	if f.rate != "" {
-		number, _ := strings.CutSuffix(f.rate, "/s")
-		rate, err := strconv.ParseFloat(number, 64)
-		if err != nil || !(rate > 0 && rate <= 1e6) {
-			return cmdutil.UsageError(fmt.Sprintf("--rate: %q is not a number of calls a second", f.rate),
-				"write it like 5/s or 0.5/s")
-		}
-		f.Rate = rate
-	}
-	f.results.Path = cmp.Or(f.results.Path, plan+".results.csv")
-	if f.digest == "" {
-		return nil
-	}
-	digits := strings.TrimPrefix(strings.ToLower(f.digest), "sha256:")
-	if sum, err := hex.DecodeString(digits); err != nil || len(sum) != sha256.Size {
+	case f.rate != "" && (noRate != nil || !(rate > 0 && rate <= 1e6)):
+		return cmdutil.UsageError(fmt.Sprintf("--rate: %q is not a number of calls a second", f.rate),
+			"write it like 5/s or 0.5/s")
+	case f.digest != "" && (noDigest != nil || len(sum) != sha256.Size):
 		return cmdutil.UsageError(fmt.Sprintf("--digest: %q is not a digest, which has 64 hex digits", f.digest),
 			"give the digest that was approved, all of it")
 	}
-	f.digest = "sha256:" + digits
+	if f.Rate = rate; f.digest != "" {
+		f.digest = "sha256:" + digits
+	}
+	f.results.Path = cmp.Or(f.results.Path, plan+".results.csv")
 	return nil
 }
 

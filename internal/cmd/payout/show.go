@@ -142,32 +142,30 @@ func noteShown(s *cmdutil.Session, p *payout.Plan) {
 func showPlan(s *cmdutil.Session, p *payout.Plan, verbose bool, out cmdutil.Output[planned]) error {
 	noteShown(s, p)
 	o := s.Render
-	if onScreen(s) {
+	whole := o.Filter != nil || o.Template != ""
+	switch {
+	case onScreen(s):
 		if err := look(s, p).show(verbose); err != nil {
 			return err
 		}
 		return s.NoteCommand([]string{"payout", "apply", p.Path, "--digest", p.Digest}, "to send it:")
-	}
-	whole := o.Filter != nil || o.Template != ""
-	switch {
 	case o.Quiet || !whole && (o.Format == render.CSV || o.Format == render.JSONL):
 		return out.List(looked{plan: p}.rows())
-	case whole || o.Format != render.Table:
-		var text bytes.Buffer
-		if _, err := p.WriteTo(&text); err != nil {
-			return err
-		}
-		if !whole && o.Format == render.JSON && !o.Screen {
-			return s.Write(text.String())
-		}
-		file := render.View[[]byte]{JSON: render.Received[planfile.File](func(t []byte) []byte { return t })}
-		return file.One(s.IO.Out, o, text.Bytes())
+	case !whole && o.Format == render.Table:
+		l := look(s, p)
+		o.Columns, o.Sort, o.NoHeaders = nil, "", false
+		out.View = l.rowsView(false)
+		return l.print(s.IO.Out, o, l.facts(), func() error { return out.List(l.rows()) })
 	}
-	summary := o
-	summary.Columns, summary.Sort, summary.NoHeaders = nil, "", false
-	l := look(s, p)
-	out.View = l.rowsView(false)
-	return l.print(s.IO.Out, summary, l.facts(), func() error { return out.List(l.rows()) })
+	var text bytes.Buffer
+	if _, err := p.WriteTo(&text); err != nil {
+		return err
+	}
+	if !whole && o.Format == render.JSON && !o.Screen {
+		return s.Write(text.String())
+	}
+	file := render.View[[]byte]{JSON: render.Received[planfile.File](func(t []byte) []byte { return t })}
+	return file.One(s.IO.Out, o, text.Bytes())
 }
 
 // onScreen reports whether a plan is shown to a person who did not say how.

@@ -234,11 +234,7 @@ func (r runRows) noteUnknown(f *foot) {
 
 // command returns a command about the run, or about all runs, without till.
 func (r runRows) command(name string) []string {
-	words := []string{"payout", name}
-	if r.run.Name != "" {
-		words = append(words, r.run.Name)
-	}
-	return words
+	return strings.Fields("payout " + name + " " + r.run.Name)
 }
 
 // printGroup prints the orders in the given states, if there are any, below a blank line; grave ones in red if

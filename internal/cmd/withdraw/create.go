@@ -75,12 +75,12 @@ func parseRequest(s *cmdutil.Session, req *api.CreateWithdrawal, currency, amoun
 	if req.Currency, err = s.Money.ParseCurrency(currency); err != nil {
 		return fmt.Errorf("--currency: %w", err)
 	}
+	flag, parse := "--amount", s.Money.ParseAmount
 	if minor != "" {
-		if req.Amount, err = s.Money.ParseMinor(minor, req.Currency); err != nil {
-			return fmt.Errorf("--amount-minor: %w", err)
-		}
-	} else if req.Amount, err = s.Money.ParseAmount(amount, req.Currency); err != nil {
-		return fmt.Errorf("--amount: %w", err)
+		flag, amount, parse = "--amount-minor", minor, s.Money.ParseMinor
+	}
+	if req.Amount, err = parse(amount, req.Currency); err != nil {
+		return fmt.Errorf("%s: %w", flag, err)
 	}
 	for _, f := range [][2]string{{"--address", req.Address}, {"--memo", req.Memo}} {
 		if sheet.IsSpoiled(f[1]) {

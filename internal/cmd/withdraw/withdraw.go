@@ -57,16 +57,14 @@ func notFound(err error, id, orderID string) error {
 	if !errors.As(err, &call) || call.Outcome != api.Rejected || cmdutil.Explain(err).Code != cmdutil.ExitRejected {
 		return err
 	}
-	f := &cmdutil.Error{Code: cmdutil.ExitRejected, Err: err, Msg: err.Error()}
-	switch {
-	case orderID != "":
-		f.Hint = payout.NewHint("find out what became of the order with", "withdraw", "reconcile", orderID)
-	case api.CheckOrderID(id) == nil:
-		f.Hint = payout.NewHint("if "+id+" is an order id", "withdraw", "get", "--order-id", id)
-	default:
-		return err
+	hint := payout.NewHint("find out what became of the order with", "withdraw", "reconcile", orderID)
+	if orderID == "" {
+		if api.CheckOrderID(id) != nil {
+			return err
+		}
+		hint = payout.NewHint("if "+id+" is an order id", "withdraw", "get", "--order-id", id)
 	}
-	return f
+	return &cmdutil.Error{Code: cmdutil.ExitRejected, Err: err, Msg: err.Error(), Hint: hint}
 }
 
 // oneWithdrawal returns the withdrawal of a command, named by its id or by its order id in the journal.
