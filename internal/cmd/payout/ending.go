@@ -34,9 +34,7 @@ func (a *applying) finish(sending error, out cmdutil.Output[runCounts]) error {
 	ctx, done := context.WithTimeout(context.WithoutCancel(a.SendCtx), lastWords(len(a.plan.Rows)))
 	defer done()
 	run := payout.Run{Name: a.plan.Name(), Digest: a.plan.Digest, Plan: a.plan.Path}
-	if err := a.sender.Reap(ctx); err != nil && sending == nil {
-		sending = err
-	}
+	sending = cmp.Or(sending, a.sender.Reap(ctx))
 	tally, err := a.sender.Tally(ctx, run.Name)
 	switch sent := a.batch.Sent(); {
 	case err != nil && sent > 0: // their states are no longer readable
@@ -230,39 +228,35 @@ func checkResults(path string, plan *payout.Plan, named bool) error {
 		return cmdutil.UsageError(fmt.Sprintf("--results: %s cannot be looked at: %v", path, err), "name another file")
 	}
 	defer f.Close()
+	notResults := cmdutil.UsageError(fmt.Sprintf("--results: %s exists and is not a results file", path),
+		"name another file, or remove this one")
 	place := -1 // of a row; that of the header is -1
 	for record := range recordsIn(f, isWorkbook(path)) {
-		head := strings.Join(record, ",")
+		line := strings.Join(record, ",")
+		id, _, _ := strings.Cut(line, ",")
 		switch {
-		case place < 0 && head != resultsHeader && head != oldHeader:
-			return notResults(path)
+		case place < 0 && line != resultsHeader && line != oldHeader:
+			return notResults
 		case place < 0:
-		case !named:
+		case !named || line == "":
 			return nil
-		case place == len(plan.Rows) || record[0] != plan.Rows[place].ExternalOrderID:
-			return cmdutil.UsageError(fmt.Sprintf("--results: %s has the results of another run, with order %s", path, record[0]),
+		case place == len(plan.Rows) || id != plan.Rows[place].ExternalOrderID:
+			return cmdutil.UsageError(fmt.Sprintf("--results: %s has the results of another run, with order %s", path, id),
 				"name another file, or move this one away")
 		}
 		place++
 	}
 	if place < 0 {
-		return notResults(path)
+		return notResults
 	}
 	return nil
-}
-
-func notResults(path string) error {
-	return cmdutil.UsageError(fmt.Sprintf("--results: %s exists and is not a results file", path),
-		"name another file, or remove this one")
 }
 
 // recordsIn yields the records of a results file, the header first, as far as they can be read.
 func recordsIn(f io.Reader, workbook bool) iter.Seq[[]string] {
 	if workbook {
 		data, _ := io.ReadAll(io.LimitReader(f, xlsx.MaxFile))
-		return func(yield func([]string) bool) {
-			xlsx.Texts(data)(func(record []string) bool { return len(record) > 0 && yield(record) })
-		}
+		return xlsx.Texts(data)
 	}
 	in := bufio.NewReader(f)
 	if start, _ := in.Peek(len(utf8Mark)); string(start) == utf8Mark {
