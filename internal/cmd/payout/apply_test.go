@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
@@ -72,17 +71,15 @@ func TestRunFailureOrdersOutcomes(t *testing.T) {
 // The message counts what an interruption or several conflicts have left.
 func TestRunFailureCounts(t *testing.T) {
 	tally := payout.Tally{Rows: 4, States: map[payout.State]int{payout.StateAccepted: 1, payout.StatePlanned: 3}}
-	err := runFailure(tally, payout.Run{Name: "cafe0001", Plan: "my staff.plan"}, true, context.Canceled)
-	if err == nil || err.Error() != "interrupted: 1 of 4 orders is accepted, 0 rejected, 3 not sent" {
+	run := payout.Run{Name: "cafe0001", Plan: "my staff.plan"}
+	err := runFailure(tally, run, true, context.Canceled)
+	if err == nil || err.Error() != "interrupted: 1 of 4 orders is accepted, 0 rejected, 3 not sent" ||
+		!strings.HasSuffix(cmdutil.Explain(err).Hint.String(), ": till payout apply 'my staff.plan'") {
 		t.Error(err)
 	}
-	if hint := cmdutil.Explain(err).Hint.String(); !strings.HasSuffix(hint, ": till payout apply 'my staff.plan'") {
-		t.Error(hint)
-	}
 	tally.States = map[payout.State]int{payout.StateConflict: 2, payout.StatePlanned: 2}
-	conflict := &payout.Error{Kind: payout.Conflict, Msg: "order 7 is in conflict"}
-	if err := runFailure(tally, payout.Run{Name: "cafe0001"}, false, conflict); err == nil ||
-		err.Error() != "2 of 4 orders are in conflict: order 7 is in conflict" {
+	err = runFailure(tally, run, false, &payout.Error{Kind: payout.Conflict, Msg: "order 7 is in conflict"})
+	if err == nil || err.Error() != "2 of 4 orders are in conflict: order 7 is in conflict" {
 		t.Error(err)
 	}
 }
@@ -101,13 +98,5 @@ func TestSummaryWithoutJournal(t *testing.T) {
 		cmdutil.Output[runCounts]{Session: s, View: appliedView(money.NewRegistry())})
 	if _, ok := errors.AsType[*render.WriteError](err); !ok {
 		t.Errorf("%T: %v", err, err)
-	}
-}
-
-// Once, the results of a million rows were given up after 10 seconds, although the journal went on giving
-// them.
-func TestLastWordsOfManyRows(t *testing.T) {
-	if few, many := lastWords(1), lastWords(1_000_000); few > 15*time.Second || many < 10*time.Minute {
-		t.Errorf("one row has %v, a million rows have %v", few, many)
 	}
 }
