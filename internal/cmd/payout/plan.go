@@ -109,29 +109,22 @@ func (f *planFlags) check(file string) error {
 // other commands, collecting garbage would take most of the time.
 const planMemory = 512 << 20
 
-// makePlan makes the plan of a file, and returns who must approve it.
-func makePlan(
-	s *cmdutil.Session, file string, flags planFlags,
-) (made payout.Made, approvals approval.Policy, err error) {
+// makePlan makes the plan of a file. The journal remembers who must approve it.
+func makePlan(s *cmdutil.Session, file string, flags planFlags, approvals approval.Policy) (made payout.Made, err error) {
 	if flags.Layout, err = flags.choose(s); err != nil {
-		return made, approvals, err
+		return made, err
 	}
 	in, name, err := planInput(s, file)
 	if err != nil {
-		return made, approvals, err
+		return made, err
 	}
 	defer in.Close()
 	ledger, err := s.LedgerToChange(s.OpenJournal)
+	if err == nil && approvals.Required > 0 {
+		err = ledger.Remember(s.Ctx, approvals)
+	}
 	if err != nil {
-		return made, approvals, err
-	}
-	if approvals, err = s.PayoutApprovals(false); err != nil {
-		return made, approvals, err
-	}
-	if approvals.Required > 0 {
-		if err := ledger.Remember(s.Ctx, approvals); err != nil {
-			return made, approvals, err
-		}
+		return made, err
 	}
 	if file == "-" && terminal.Of(s.IO.In) != nil {
 		s.Note("type the rows, and Ctrl-D on a line of its own when they are all there")
@@ -139,20 +132,23 @@ func makePlan(
 	debug.SetMemoryLimit(planMemory)
 	flags.Layout.NoOrderIDs = flags.Batch != ""
 	if flags.Rows, err = flags.rows(in, flags.Layout); err != nil {
-		return made, approvals, cmdutil.UsageError(fmt.Sprintf("%s cannot be read: %v", name, err), "name the file of the rows")
+		return made, cmdutil.UsageError(fmt.Sprintf("%s cannot be read: %v", name, err), "name the file of the rows")
 	}
 	s.Limits.AllowBadAddress = flags.badAddress
 	flags.Name, flags.Currencies, flags.Limits, flags.Now = name, s.PayoutCurrencies(), payout.Limits(s.Limits), s.IO.Now()
 	flags.IdenticalWithin = max(flags.IdenticalWithin, s.DuplicateWindow)
-	made, err = ledger.MakePlan(s.Ctx, flags.PlanInput)
-	return made, approvals, err
+	return ledger.MakePlan(s.Ctx, flags.PlanInput)
 }
 
 func plan(s *cmdutil.Session, file string, flags planFlags, out cmdutil.Output[planFacts]) error {
 	if err := flags.check(file); err != nil {
 		return err
 	}
-	made, approvals, err := makePlan(s, file, flags)
+	approvals, err := s.PayoutApprovals(false)
+	if err != nil {
+		return err
+	}
+	made, err := makePlan(s, file, flags, approvals)
 	if err != nil {
 		return err
 	}
@@ -163,8 +159,7 @@ func plan(s *cmdutil.Session, file string, flags planFlags, out cmdutil.Output[p
 	if n := len(made.Below); n > 0 {
 		s.Note("below the table, and not read: %s, from line %d on", cmdutil.CountOf(n, "line"), made.Below[0])
 	}
-	onPage := onScreen(s) && terminal.Of(s.IO.Err) != nil // it begins with the warnings
-	if !onPage {
+	if !onScreen(s) || terminal.Of(s.IO.Err) == nil { // otherwise the page begins with the warnings
 		for _, w := range made.Warned {
 			s.Warn(w)
 		}
