@@ -100,3 +100,24 @@ func TestSummaryWithoutJournal(t *testing.T) {
 		t.Errorf("%T: %v", err, err)
 	}
 }
+
+// A plan that was made elsewhere may have rows that would have been refused here.
+func TestRowsOfAPlanAreChecked(t *testing.T) {
+	options := payout.Options{Currencies: []payout.Currency{
+		{Code: "Xrp", Kind: api.Crypto, Decimals: 6, MemoRequired: true, AddressFormat: "ripple"}}}
+	options.Limits.MaxPerWithdrawal = []api.Amount{{Kind: api.Crypto, Code: "Xrp", Minor: 5}}
+	const to = "rGWrZyQqhTp9Xu7G5Pkayo7bXjH4k4QYpf"
+	for want, r := range map[string]api.CreateWithdrawal{
+		"order 7: its address: ":                           {Address: "r" + to, Memo: "7"},
+		"order 7: its memo: a withdrawal in Xrp needs one": {Address: to},
+		"order 7: its memo: \"x\" is no destination tag":   {Address: to, Memo: "x"},
+		"is more than": {Address: to, Memo: "7", Amount: api.Amount{Minor: 6}},
+	} {
+		r.ExternalOrderID, r.Currency = "7", api.Currency{Kind: api.Crypto, Code: "Xrp"}
+		r.Amount.Kind, r.Amount.Code = api.Crypto, "Xrp"
+		err := options.CheckPlan(&payout.Plan{Rows: []payout.PlanRow{{CreateWithdrawal: r}}})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
