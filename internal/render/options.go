@@ -1,7 +1,7 @@
 package render
 
 import (
-	"cmp"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -48,23 +48,40 @@ func (o Options) tabular() bool {
 // check returns a *usage.Error if the options do not suit a view with columns of these names, with or without
 // ids and JSON.
 func (o Options) check(names []string, ids, json bool) error {
-	format := cmp.Or(o.Format, Table)
-	scripted, err := o.scripted()
-	if err != nil {
-		return err
-	}
-	onlyTabular := o.onlyTabular()
+	scripted, onlyTabular, broken := "", "", error(nil)
 	switch {
-	case o.Quiet && scripted != "":
-		return usage.Errorf("--quiet prints ids only: leave out %s", scripted)
-	case o.Quiet && len(o.Columns) > 0:
-		return usage.Errorf("--quiet prints ids only: leave out --columns")
-	case scripted != "" && (format == CSV || format == YAML):
-		return usage.Errorf("%s works on the JSON: leave out --output %s", scripted, format)
-	case scripted != "" && onlyTabular != "":
-		return usage.Errorf("%s is for table and csv, and cannot be used together with %s", onlyTabular, scripted)
-	case !o.tabular() && !o.Quiet && onlyTabular != "":
-		return usage.Errorf("%s is for table and csv: leave it out with --output %s", onlyTabular, format)
+	case o.Filter != nil:
+		scripted = "--jq"
+	case o.Template != "":
+		scripted = "--template"
+		_, broken = o.parseTemplate()
+	}
+	switch {
+	case len(o.Columns) > 0:
+		onlyTabular = "--columns"
+	case o.Sort != "":
+		onlyTabular = "--sort"
+	case o.NoHeaders:
+		onlyTabular = "--no-headers"
+	}
+	for _, clash := range []struct {
+		found bool
+		text  string
+	}{
+		{o.Filter != nil && o.Template != "", "--jq and --template both decide the whole output: use one of them"},
+		{broken != nil, fmt.Sprint("--template does not parse: ", broken)},
+		{o.Quiet && scripted != "", "--quiet prints ids only: leave out " + scripted},
+		{o.Quiet && len(o.Columns) > 0, "--quiet prints ids only: leave out --columns"},
+		{scripted != "" && (o.Format == CSV || o.Format == YAML),
+			fmt.Sprintf("%s works on the JSON: leave out --output %s", scripted, o.Format)},
+		{scripted != "" && onlyTabular != "",
+			onlyTabular + " is for table and csv, and cannot be used together with " + scripted},
+		{!o.tabular() && !o.Quiet && onlyTabular != "",
+			fmt.Sprintf("%s is for table and csv: leave it out with --output %s", onlyTabular, o.Format)},
+	} {
+		if clash.found {
+			return usage.Errorf("%s", clash.text)
+		}
 	}
 	for _, name := range o.Columns {
 		if !slices.Contains(names, name) {
@@ -81,35 +98,6 @@ func (o Options) check(names []string, ids, json bool) error {
 		return usage.Errorf("there is no JSON of this: use --output table or csv")
 	}
 	return nil
-}
-
-// scripted returns the flag that turns the JSON into something else, or "".
-func (o Options) scripted() (string, error) {
-	switch {
-	case o.Filter != nil && o.Template != "":
-		return "", usage.Errorf("--jq and --template both decide the whole output: use one of them")
-	case o.Filter != nil:
-		return "--jq", nil
-	case o.Template == "":
-		return "", nil
-	}
-	if _, err := o.parseTemplate(); err != nil {
-		return "", usage.Errorf("--template does not parse: %v", err)
-	}
-	return "--template", nil
-}
-
-// onlyTabular returns a flag that works only with a table or CSV, or "".
-func (o Options) onlyTabular() string {
-	switch {
-	case len(o.Columns) > 0:
-		return "--columns"
-	case o.Sort != "":
-		return "--sort"
-	case o.NoHeaders:
-		return "--no-headers"
-	}
-	return ""
 }
 
 func unknownColumn(names []string, name, where string) error {

@@ -270,18 +270,14 @@ func (t *tableWriter) flush() error {
 	if len(t.part) == 0 {
 		return nil
 	}
-	cell := tw.CellConfig{
-		Formatting: tw.CellFormatting{AutoWrap: tw.WrapNone, AutoFormat: tw.Off},
-		Alignment:  tw.CellAlignment{Global: tw.AlignLeft},
-		Padding:    tw.CellPadding{Global: tw.Padding{Overwrite: true}},
-	}
 	twwidth.SetCondition(characters()) // forgets the texts of earlier parts
 	table := tablewriter.NewTable(lineWriter{t.out},
 		tablewriter.WithRenderer(renderer.NewBlueprint(tw.Rendition{
 			Borders:  tw.BorderNone,
 			Settings: tw.Settings{Lines: tw.LinesNone, Separators: tw.SeparatorsNone},
 		})),
-		tablewriter.WithRowConfig(cell),
+		tablewriter.WithRowAutoWrap(tw.WrapNone),
+		tablewriter.WithPadding(tw.Padding{Overwrite: true}),
 		tablewriter.WithTrimSpace(tw.Off),
 	)
 	err := table.Bulk(t.part)
