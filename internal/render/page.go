@@ -60,26 +60,22 @@ type PageTable struct {
 
 // page returns the table. It leaves out a column without any value, unless all were named.
 func (g grid) page(all bool) *PageTable {
-	t := &PageTable{}
-	numeric, filled := make([]bool, len(g.fields)), make([]bool, len(g.fields))
+	t := &PageTable{Head: make([]PageText, len(g.fields))}
+	filled := make([]bool, len(g.fields))
 	for row := range g.people(Options{}) {
 		texts := make([]PageText, len(row))
 		for i, c := range row {
 			texts[i] = pageText(c)
-			numeric[i] = numeric[i] || c.numeric()
 			filled[i] = filled[i] || texts[i].Text != ""
+			if c.numeric() {
+				t.Head[i].Class = "n"
+			}
 		}
 		t.Rows = append(t.Rows, texts)
 	}
-	for i, f := range g.fields {
-		head := PageText{Text: heading(f.name)}
-		if numeric[i] {
-			head.Class = "n"
-		}
-		t.Head = append(t.Head, head)
-	}
-	for i := len(filled) - 1; i >= 0; i-- {
-		if filled[i] || all {
+	for i := len(g.fields) - 1; i >= 0; i-- {
+		name := strings.ReplaceAll(g.fields[i].name, "_", " ")
+		if t.Head[i].Text = strings.ToUpper(name[:1]) + name[1:]; filled[i] || all {
 			continue
 		}
 		t.Head = slices.Delete(t.Head, i, i+1)
@@ -119,11 +115,6 @@ func (p Page) cut() {
 			c.cut = ""
 		}
 	}
-}
-
-func heading(name string) string {
-	name = strings.ReplaceAll(name, "_", " ")
-	return strings.ToUpper(name[:1]) + name[1:]
 }
 
 func pageText(c Cell) PageText {

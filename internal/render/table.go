@@ -324,18 +324,14 @@ func (g grid) upright(out *bufio.Writer, o Options) error {
 
 // lines returns the lines of one property.
 func (u upright) lines(label string, c Cell, whole bool) (lines []string) {
-	before, indent, limit := u.painter.mark(Bold, label)+spaces(u.left-width(label)), spaces(u.left), 0
+	before, indent := u.painter.mark(Bold, label)+spaces(u.left-width(label)), spaces(u.left)
 	if u.stacked {
 		for _, part := range Wrap(label, u.room) {
 			lines = append(lines, u.painter.mark(Bold, part))
 		}
 		before = indent
 	}
-	if u.room > 0 {
-		limit = max(u.room-u.left, 1)
-	}
-	values := valueLines(u.painter, c, limit)
-	text := c.short()
+	values, text := u.values(c), c.short()
 	if one := whole || c.form == formID || c.form == formWord; one && len(values) > 1 && !strings.Contains(text, " ") {
 		indent = spaces(min(u.left, u.room-width(text)))
 		if values = []string{"", text}; u.stacked {
@@ -349,32 +345,28 @@ func (u upright) lines(label string, c Cell, whole bool) (lines []string) {
 	return lines
 }
 
-// valueLines returns a whole value, on as many lines as it takes.
-func valueLines(p painter, c Cell, limit int) []string {
-	switch c.kind {
-	case kindAmount:
-		number, _ := c.amount()
-		return []string{strings.TrimSuffix(number+" "+p.unit(c), " ")}
-	case kindPercent, kindInt:
-		return []string{p.tint(c, c.short())}
-	case kindHistory:
-		if len(c.steps) == 0 {
-			return []string{""}
-		}
-		status := 0
-		for _, s := range c.steps {
-			status = max(status, width(Safe(s.Status)))
-		}
-		var lines []string
-		for _, s := range c.steps {
-			line := Safe(s.Status) + spaces(status-width(Safe(s.Status))) + gap + Safe(s.At)
-			lines = append(lines, Wrap(strings.TrimRight(line, " "), limit)...)
-		}
-		return lines
+// values returns a whole value, on as many lines as it takes.
+func (u upright) values(c Cell) (lines []string) {
+	limit := 0
+	if u.room > 0 {
+		limit = max(u.room-u.left, 1)
 	}
-	lines := Wrap(c.short(), limit)
-	for i, line := range lines {
-		lines[i] = p.tint(c, line)
+	switch {
+	case c.kind == kindAmount:
+		number, _ := c.amount()
+		return []string{strings.TrimSuffix(number+" "+u.painter.unit(c), " ")}
+	case c.numeric() || c.form == formBool:
+		return []string{u.painter.tint(c, c.short())}
+	case len(c.steps) == 0:
+		return Wrap(c.short(), limit)
+	}
+	status := 0
+	for _, s := range c.steps {
+		status = max(status, width(Safe(s.Status)))
+	}
+	for _, s := range c.steps {
+		line := Safe(s.Status) + spaces(status-width(Safe(s.Status))) + gap + Safe(s.At)
+		lines = append(lines, Wrap(strings.TrimRight(line, " "), limit)...)
 	}
 	return lines
 }

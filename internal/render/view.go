@@ -84,40 +84,33 @@ const (
 	codeSuffix  = "_currency"
 )
 
-// Meanings returns all columns, in order. An amount has two more, for its parts in CSV.
-func (v View[T]) Meanings() []Meaning {
-	var all []Meaning
+// all returns all columns, in order. An amount has two more, for its parts in CSV.
+func (v View[T]) all() (all []Column[T]) {
 	for _, c := range v.Columns {
-		all = append(all, Meaning{c.Name, c.About})
-		if c.Amount {
-			all = append(all, Meaning{c.Name + minorSuffix, "the number of minor units in " + c.Name},
-				Meaning{c.Name + codeSuffix, "the currency of " + c.Name})
+		part := func(suffix, about string) Column[T] {
+			return Column[T]{Name: c.Name + suffix, About: about + c.Name, Whole: true,
+				Cell: func(row T) Cell { return c.Cell(row).part(suffix) }}
+		}
+		if all = append(all, c); c.Amount {
+			all = append(all, part(minorSuffix, "the number of minor units in "), part(codeSuffix, "the currency of "))
 		}
 	}
 	return all
 }
 
-// column finds a column, or a part of an amount as its own column.
-func (v View[T]) column(name string) (Column[T], bool) {
-	for _, c := range v.Columns {
-		if c.Name == name {
-			return c, true
-		}
+// Meanings returns the names and meanings of all columns.
+func (v View[T]) Meanings() (meanings []Meaning) {
+	for _, c := range v.all() {
+		meanings = append(meanings, Meaning{c.Name, c.About})
 	}
-	for _, c := range v.Columns {
-		if part, ok := strings.CutPrefix(name, c.Name); ok && c.Amount && (part == minorSuffix || part == codeSuffix) {
-			return Column[T]{Name: name, Whole: true, Cell: func(row T) Cell { return c.Cell(row).part(part) }}, true
-		}
-	}
-	return Column[T]{}, false
+	return meanings
 }
 
 // pick returns the named columns, or without names the wanted ones.
-func (v View[T]) pick(names []string, wanted func(Column[T]) bool) []Column[T] {
-	var picked []Column[T]
+func (v View[T]) pick(names []string, wanted func(Column[T]) bool) (picked []Column[T]) {
+	all := v.all()
 	for _, name := range names {
-		c, _ := v.column(name)
-		picked = append(picked, c)
+		picked = append(picked, all[slices.IndexFunc(all, func(c Column[T]) bool { return c.Name == name })])
 	}
 	for _, c := range v.Columns {
 		if len(names) == 0 && wanted(c) {
@@ -194,24 +187,20 @@ func (v View[T]) Sorted(rows []T, o Options) []T {
 		return slices.Clone(rows)
 	}
 	name, descending := strings.CutPrefix(o.Sort, "-")
-	c, _ := v.column(name)
-	type keyed struct {
-		row T
-		key Cell
-	}
-	order := make([]keyed, len(rows))
+	cell := v.pick([]string{name}, nil)[0].Cell
+	keys, order := make([]Cell, len(rows)), make([]int, len(rows))
 	for i, row := range rows {
-		order[i] = keyed{row, c.Cell(row)}
+		keys[i], order[i] = cell(row), i
 	}
-	slices.SortStableFunc(order, func(a, b keyed) int {
+	slices.SortStableFunc(order, func(a, b int) int {
 		if descending {
 			a, b = b, a
 		}
-		return compare(a.key, b.key)
+		return compare(keys[a], keys[b])
 	})
 	sorted := make([]T, len(rows))
-	for i, o := range order {
-		sorted[i] = o.row
+	for i, from := range order {
+		sorted[i] = rows[from]
 	}
 	return sorted
 }
