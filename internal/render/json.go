@@ -4,9 +4,14 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"reflect"
+	"text/template"
+
+	"example.com/till/internal/usage"
 )
 
 // Document says how a row is written as JSON, and which Go type that JSON has. The schemas of what till
@@ -161,4 +166,81 @@ func indent(to *bytes.Buffer, text []byte, prefix string) error {
 
 func notJSON(err error) error {
 	return &WriteError{Err: fmt.Errorf("it is not JSON: %w", err)}
+}
+
+// parseTemplate parses a template. A template gets the decoded JSON: an object for one thing, and for a list
+// the array of all its rows, so it begins with {{range .}}. Numbers are json.Number and print digit for
+// digit. A missing field prints "<no value>". In addition to the standard functions there is json, which
+// prints a value as JSON, and decimal, which prints an amount in units. If the output does not end with a line
+// feed, one is added.
+func (o Options) parseTemplate() (*template.Template, error) {
+	return template.New("template").Funcs(template.FuncMap{"json": encodeJSON, "decimal": o.Decimal}).Parse(o.Template)
+}
+
+func encodeJSON(value any) (string, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(value); err != nil {
+		return "", err
+	}
+	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
+}
+
+func execute(out *bufio.Writer, o Options, text []byte) error {
+	t, err := o.parseTemplate()
+	if err != nil {
+		return usage.Errorf("--template does not parse: %v", err) // Check has already found it
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	var value any
+	if err := decoder.Decode(&value); err != nil {
+		return notJSON(err)
+	}
+	var result bytes.Buffer
+	err = t.Execute(&result, value)
+	if _, failed := out.Write(result.Bytes()); failed != nil { // including the output before an error
+		return failed
+	}
+	if err != nil {
+		return unwritable(usage.Errorf("--template: %v", err))
+	}
+	if result.Len() > 0 && !bytes.HasSuffix(result.Bytes(), []byte("\n")) {
+		return out.WriteByte('\n')
+	}
+	return nil
+}
+
+// output is the function output, with escapes if w is a terminal. Tables and ids are safe already.
+func (o Options) output(w io.Writer, print func(*bufio.Writer) error) error {
+	if !o.Screen || o.Quiet || o.tabular() && o.Format != CSV {
+		return output(w, print)
+	}
+	screen := &screenWriter{w: w}
+	err := output(screen, print)
+	if flushed := screen.flush(); err == nil && flushed != nil {
+		err = &WriteError{Err: flushed}
+	}
+	return err
+}
+
+// output runs print with a buffer in front of w, and flushes the buffer even if print failed. A failure of w
+// is always a *WriteError. Another error of print takes precedence, because it says more.
+func output(w io.Writer, print func(*bufio.Writer) error) error {
+	out := bufio.NewWriterSize(w, 64<<10)
+	err := print(out)
+	if failed := out.Flush(); failed != nil && (err == nil || errors.Is(err, failed)) { // out keeps its first error
+		return &WriteError{Err: failed}
+	}
+	return err
+}
+
+// unwritable wraps an error between a result and the output.
+func unwritable(err error) error {
+	var failed *WriteError
+	if err == nil || errors.As(err, &failed) {
+		return err
+	}
+	return &WriteError{Err: err}
 }
