@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -179,43 +178,37 @@ func textNode(text string) *yaml.Node {
 	return n
 }
 
-// SetCurrency adds a currency to a profile's list, or to the common list if profile is empty, or changes the
-// entry with the same code. It keeps what e does not say: decimals that are money.Unknown, an empty kind or
-// address format, a memo that is not required.
-func (d *Document) SetCurrency(profile string, e money.Entry) error {
-	if !money.ValidCode(e.Code) {
-		return usage.Errorf("the currency %q is not a code: write letters and digits, such as Btc", e.Code)
+// SetCurrency adds a currency to a profile's list, or to the common list if profile is empty, or changes the entry
+// with the same code. The settings are those of an entry of the file, by key. What they do not say stays.
+func (d *Document) SetCurrency(profile, code string, settings map[string]string) error {
+	if !money.ValidCode(code) {
+		return usage.Errorf("the currency %q is not a code: write letters and digits, such as Btc", code)
 	}
 	in, err := d.currenciesIn(profile)
 	if err != nil {
 		return err
 	}
 	list := child(in, keyCurrency, yaml.SequenceNode)
-	at := findCurrency(list, e.Code)
+	at := findCurrency(list, code)
 	if at < 0 {
 		at = len(list.Content)
 		list.Content = append(list.Content, &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle})
 	}
 	entry := list.Content[at]
-	if _, at := get(entry, "kind"); at < 0 && e.Kind == "" {
-		known, ok := d.file.registry(d.file.Profiles[profile]).Lookup(e.Code)
+	set(entry, "code", textNode(code))
+	if _, at := get(entry, "kind"); at < 0 && settings["kind"] == "" {
+		known, ok := d.file.registry(d.file.Profiles[profile]).Lookup(code)
 		if !ok {
-			return usage.Errorf("the kind of %s is not known: say --kind crypto or --kind fiat", e.Code)
+			return usage.Errorf("the kind of %s is not known: say --kind crypto or --kind fiat", code)
 		}
-		e.Kind = known.Kind
+		set(entry, "kind", textNode(strings.ToLower(string(known.Kind))))
 	}
-	set(entry, "code", textNode(e.Code))
-	if e.Kind != "" {
-		set(entry, "kind", textNode(strings.ToLower(string(e.Kind))))
-	}
-	if e.Decimals != money.Unknown {
-		set(entry, "decimals", &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: strconv.Itoa(e.Decimals)})
-	}
-	if e.MemoRequired {
-		set(entry, "memo", textNode("required"))
-	}
-	if e.AddressFormat != "" {
-		set(entry, keyFormat, textNode(e.AddressFormat))
+	for _, key := range []string{"kind", "decimals", "memo", keyFormat} {
+		if text := settings[key]; key == "decimals" && text != "" {
+			set(entry, key, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: text})
+		} else if text != "" {
+			set(entry, key, textNode(text))
+		}
 	}
 	return nil
 }

@@ -8,9 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-
-	"example.com/till/internal/money"
-	"example.com/till/pkg/api"
 )
 
 const commented = `# who pays whom
@@ -42,7 +39,7 @@ func TestEditKeepsCommentsAndOrder(t *testing.T) {
 			"first_page=0"); err != nil {
 			return err
 		}
-		return d.SetCurrency("live", money.Entry{Code: "xlr", Kind: api.Crypto, Decimals: 7, MemoRequired: true})
+		return d.SetCurrency("live", "xlr", map[string]string{"kind": "crypto", "decimals": "7", "memo": "required"})
 	})
 	want := `# who pays whom
 current: live # for now
@@ -83,7 +80,7 @@ func TestEditKeepsAFileOfComments(t *testing.T) {
 	path := write(t, "# my till\n\n# base_url: later\n")
 	edit(t, path, func(d *Document) error { return nil })
 	edit(t, path, func(d *Document) error {
-		return d.SetCurrency("", money.Entry{Code: "Btc", Decimals: 8})
+		return d.SetCurrency("", "Btc", map[string]string{"decimals": "8"})
 	})
 	want := "# my till\n# base_url: later\ncurrencies:\n  - {code: Btc, kind: crypto, decimals: 8}\n"
 	if got := read(t, path); got != want {
@@ -143,8 +140,8 @@ func TestEditRefuses(t *testing.T) {
 	set := func(profile string, settings ...string) func(*Document) error {
 		return func(d *Document) error { return d.SetProfile(profile, settings...) }
 	}
-	currency := func(profile string, e money.Entry) func(*Document) error {
-		return func(d *Document) error { return d.SetCurrency(profile, e) }
+	currency := func(profile, code, key, value string) func(*Document) error {
+		return func(d *Document) error { return d.SetCurrency(profile, code, map[string]string{key: value}) }
 	}
 	for row := range strings.SplitSeq(strings.Trim(refusedEdits, "\n"), "\n") {
 		setting, want, _ := strings.Cut(row, " => ")
@@ -161,11 +158,11 @@ func TestEditRefuses(t *testing.T) {
 		{func(d *Document) error { return d.UseProfile("prod") }, "config", "choose one of live, test"},
 		{func(d *Document) error { return d.RemoveProfile("prod") }, "config", "choose one of live, test"},
 		{func(d *Document) error { return d.RemoveCurrency("live", "xlr") }, "usage", "has no currency"},
-		{currency("", money.Entry{Code: "a b"}), "usage", "not a code"},
-		{currency("", money.Entry{Code: "Doge", Decimals: -1}), "usage", "--kind crypto"},
-		{currency("", money.Entry{Code: "Btc", Decimals: 19}), "usage", "0 to 18"},
-		{currency("", money.Entry{Code: "Btc", Decimals: 8, AddressFormat: "btc"}), "usage", "not a format"},
-		{currency("prod", money.Entry{Code: "Btc"}), "config", "does not exist"},
+		{currency("", "a b", "kind", "fiat"), "usage", "not a code"},
+		{currency("", "Doge", "memo", "required"), "usage", "--kind crypto"},
+		{currency("", "Btc", "decimals", "19"), "usage", "0 to 18"},
+		{currency("", "Btc", "address_format", "btc"), "usage", "not a format"},
+		{currency("prod", "Btc", "decimals", "8"), "config", "does not exist"},
 	} {
 		refused(c.says, c.change, c.kind, c.says)
 	}

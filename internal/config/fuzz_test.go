@@ -6,8 +6,6 @@ import (
 	"reflect"
 	"testing"
 	"unicode/utf8"
-
-	"example.com/till/internal/money"
 )
 
 // Any text is a configuration or an error with a message. A valid one stays valid and means the same after an
@@ -42,7 +40,7 @@ func FuzzLoad(f *testing.F) {
 		if err := d.SetProfile("fuzz-profile", "account=x"); err != nil {
 			t.Fatal(err)
 		}
-		if err := d.SetCurrency("", money.Entry{Code: "FuzzCoin", Kind: "Crypto", Decimals: 3}); err != nil {
+		if err := d.SetCurrency("", "FuzzCoin", map[string]string{"kind": "crypto", "decimals": "3"}); err != nil {
 			t.Fatal(err)
 		}
 		out, failed := d.encode()

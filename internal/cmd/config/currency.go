@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"example.com/till/internal/address"
@@ -12,7 +13,6 @@ import (
 	"example.com/till/internal/money"
 	"example.com/till/internal/near"
 	"example.com/till/internal/render"
-	"example.com/till/pkg/api"
 	"github.com/spf13/cobra"
 )
 
@@ -53,8 +53,6 @@ here, write its amounts in minor units.`,
 }
 
 func currencySetCommand(a *cmdutil.App) *cobra.Command {
-	var kind, memo, format string
-	var decimals int
 	cmd := &cobra.Command{
 		Use:   "set CODE --kind crypto|fiat --decimals N",
 		Short: "Add a currency, or change what till knows about one",
@@ -76,38 +74,13 @@ that all profiles share.`,
   till currency set Xrp --kind crypto --decimals 6 --memo required`,
 		Args:              cmdutil.Args("CODE"),
 		ValidArgsFunction: cmdutil.FirstArg(a.CompleteCurrencies),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := startEdit(a, cmd, fixedCurrencies())
-			if err != nil {
-				return err
-			}
-			e, err := currencyEntry(args[0], kind, memo, format)
-			if err != nil {
-				return err
-			}
-			if cmd.Flags().Changed("decimals") {
-				if decimals < 0 || decimals > api.MaxDecimals {
-					return cmdutil.UsageError(fmt.Sprintf("--decimals: %d is not a number from 0 to %d", decimals,
-						api.MaxDecimals), "write how many decimals the service counts")
-				}
-				e.Decimals = decimals
-			}
-			if err := edit(a, cmd, func(d *config.Document) error { return d.SetCurrency(s.Profile, e) }); err != nil {
-				return err
-			}
-			a.Note("the currency %s is set in %s", e.Code, currencyPlace(s))
-			if n := money.ISODecimals(e.Code); n != money.Unknown && e.Decimals != money.Unknown && n != e.Decimals {
-				a.Note("ISO 4217 has other decimals for %s: %d, and not %d. Compare a payment with the merchant panel: till currency check %s",
-					e.Code, n, e.Decimals, e.Code)
-			}
-			return nil
-		},
+		RunE:              func(cmd *cobra.Command, args []string) error { return setCurrency(a, cmd, args[0]) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&kind, "kind", "", "crypto or fiat; optional if the code is known")
-	f.IntVar(&decimals, "decimals", 0, "how many decimals the service counts")
-	f.StringVar(&memo, "memo", "", "required, if a withdrawal needs a memo")
-	f.StringVar(&format, "address-format", "", "how its addresses look, such as bitcoin")
+	f.String("kind", "", "crypto or fiat; optional if the code is known")
+	f.Int("decimals", 0, "how many decimals the service counts")
+	f.String("memo", "", "required, if a withdrawal needs a memo")
+	f.String("address-format", "", "how its addresses look, such as bitcoin")
 	cmdutil.RequireOne(cmd, "kind", "decimals", "memo", "address-format")
 	cmdutil.OfferWords(cmd, "kind", "crypto", "fiat")
 	cmdutil.OfferWords(cmd, "memo", "required")
@@ -115,24 +88,35 @@ that all profiles share.`,
 	return cmd
 }
 
-// currencyEntry returns the entry that the flags describe, with unknown decimals. A built-in code keeps its
-// own spelling, because the service knows that one.
-func currencyEntry(code, kind, memo, format string) (money.Entry, error) {
-	for _, f := range []struct {
-		flag, what, value string
-		values            []string
-	}{{"kind", "kind", kind, []string{"crypto", "fiat"}}, {"memo", "value", memo, []string{"required"}},
-		{"address-format", "format", format, address.Formats()}} {
-		if f.value != "" && !slices.Contains(f.values, f.value) {
-			return money.Entry{}, cmdutil.UsageError(fmt.Sprintf("--%s: there is no %s %q", f.flag, f.what, f.value),
-				cmp.Or(near.Question(f.value, "", f.values), "write one of "+strings.Join(f.values, ", ")))
+func setCurrency(a *cmdutil.App, cmd *cobra.Command, code string) error {
+	s, err := startEdit(a, cmd, fixedCurrencies())
+	if err != nil {
+		return err
+	}
+	settings := map[string]string{}
+	if known, ok := money.NewRegistry().Lookup(code); ok {
+		code = known.Code // the service knows this spelling
+	}
+	for _, flag := range []string{"kind", "decimals", "memo", "address-format"} {
+		if f := cmd.Flag(flag); f.Changed {
+			settings[strings.ReplaceAll(flag, "-", "_")] = f.Value.String()
 		}
 	}
-	if known, ok := money.NewRegistry().Lookup(code); ok {
-		code = known.Code
+	if format, formats := settings["address_format"], address.Formats(); format != "" && !slices.Contains(formats, format) {
+		return cmdutil.UsageError(fmt.Sprintf("--address-format: there is no format %q", format),
+			cmp.Or(near.Question(format, "", formats), "write one of "+strings.Join(formats, ", ")))
 	}
-	return money.Entry{Code: code, Kind: map[string]api.Kind{"crypto": api.Crypto, "fiat": api.Fiat}[kind],
-		Decimals: money.Unknown, MemoRequired: memo != "", AddressFormat: format}, nil
+	err = edit(a, cmd, func(d *config.Document) error { return d.SetCurrency(s.Profile, code, settings) })
+	if err != nil {
+		return err
+	}
+	a.Note("the currency %s is set in %s", code, currencyPlace(s))
+	n := money.ISODecimals(code)
+	if given := settings["decimals"]; n != money.Unknown && given != "" && given != strconv.Itoa(n) {
+		a.Note("ISO 4217 has other decimals for %s: %d, and not %s. Compare a payment with the merchant panel: till currency check %s",
+			code, n, given, code)
+	}
+	return nil
 }
 
 // fixedCurrencies names what can be used, because messages elsewhere name till currency set as the way out.
