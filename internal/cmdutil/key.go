@@ -17,8 +17,7 @@ import (
 // keys returns where keys are read. From then on this process may have one, which no core file is to have.
 func (a *App) keys() config.Keys {
 	process.HideMemory()
-	return config.Keys{Env: a.IO.Env, Stdin: a.hiddenInput(), Stderr: a.otherLines(), Asks: terminal.Of(a.IO.Err) != nil,
-		Keyring: config.SystemKeyring()}
+	return config.Keys{Env: a.IO.Env, Stdin: a.hiddenInput(), Stderr: a.otherLines(), Asks: terminal.Of(a.IO.Err) != nil}
 }
 
 // hiddenInput returns standard input. On a terminal, it does not echo what is typed.

@@ -100,7 +100,7 @@ func fails(t *testing.T, name string, err error, kind string, parts ...string) {
 }
 
 // keyringWith replaces the operating system's keyring by one in memory, with pairs of a user and a key.
-func keyringWith(t *testing.T, pairs ...string) Keyring {
+func keyringWith(t *testing.T, pairs ...string) {
 	t.Helper()
 	keyring.MockInit()
 	for pair := range slices.Chunk(pairs, 2) {
@@ -108,11 +108,7 @@ func keyringWith(t *testing.T, pairs ...string) Keyring {
 			t.Fatal(err)
 		}
 	}
-	return SystemKeyring()
 }
 
-// noBus is a keyring that cannot be reached.
-func noBus() Keyring {
-	keyring.MockInitWithError(errors.New("no bus"))
-	return SystemKeyring()
-}
+// noBus replaces the operating system's keyring by one that cannot be reached.
+func noBus() { keyring.MockInitWithError(errors.New("no bus")) }

@@ -29,11 +29,10 @@ const (
 
 // Keys finds, stores and removes keys. Its fields are all that it needs from outside.
 type Keys struct {
-	Env     func(string) string // os.Getenv, or a test's
-	Stdin   io.Reader           // for --api-key-file -
-	Stderr  io.Writer           // what a key command writes there comes without the key, and when it has ended
-	Asks    bool                // Stderr is a terminal, where the command may ask the person, so it comes at once
-	Keyring Keyring             // SystemKeyring(), or a test's
+	Env    func(string) string // os.Getenv, or a test's
+	Stdin  io.Reader           // for --api-key-file -
+	Stderr io.Writer           // what a key command writes there comes without the key, and when it has ended
+	Asks   bool                // Stderr is a terminal, where the command may ask the person, so it comes at once
 
 	keyringLimit, commandLimit time.Duration // zero: the constants
 }
@@ -235,14 +234,9 @@ func (k Keys) fromKeyring(ctx context.Context, s Settings) (string, error) {
 	if s.BaseURL == "" {
 		return "", noKey(s)
 	}
-	key, err := k.withKeyring(ctx, func(r Keyring) (string, error) { return r.Get(keyringService, s.keyringUser()) })
-	switch {
-	case errors.Is(err, keyring.ErrNotFound), err == nil && key == "":
-		return "", noKey(s)
-	case ctx.Err() != nil:
-		return "", ctx.Err()
-	case err != nil:
-		return "", unreachable(err)
+	key, err := k.withKeyring(ctx, s, keyring.Get)
+	if errors.Is(err, keyring.ErrNotFound) || err == nil && key == "" {
+		err = noKey(s)
 	}
-	return key, nil
+	return key, err
 }

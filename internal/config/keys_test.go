@@ -37,21 +37,20 @@ func profileWith(lines ...string) string {
 	return "current: live\nprofiles:\n  live:\n    base_url: " + origin1 + "\n    " + strings.Join(lines, "\n    ") + "\n"
 }
 
-// keyFor finds the key with a configuration file of this content, or none, and a command line. Without a keyring,
-// asking one panics.
-func keyFor(t *testing.T, ring Keyring, file string, args ...string) (string, Origin, error) {
+// keyFor finds the key with a configuration file of this content, or none, and a command line.
+func keyFor(t *testing.T, file string, args ...string) (string, Origin, error) {
 	t.Helper()
 	if file != "" {
 		file = write(t, file)
 	}
-	k := Keys{Env: noEnv, Stdin: strings.NewReader("from-stdin\r\n"), Keyring: ring}
+	k := Keys{Env: noEnv, Stdin: strings.NewReader("from-stdin\r\n")}
 	return k.Key(context.Background(), resolve(t, file, nil, args...))
 }
 
 func TestKeyPrecedence(t *testing.T) {
 	both := profileWith("api_key_command: ["+script(t, "echo from-command")+"]",
 		"api_key_file: "+keyFile(t, "from-file\n", 0o600))
-	ring := keyringWith(t, "live@"+origin1, "from-keyring", "default@"+origin1, "k1")
+	keyringWith(t, "live@"+origin1, "from-keyring", "default@"+origin1, "k1")
 	for _, c := range []struct{ file, flag, key, source string }{
 		{both, keyFile(t, "from-flag\n", 0o600), "from-flag", "flag --api-key-file"},
 		{both, "-", "from-stdin", "flag --api-key-file"},
@@ -63,11 +62,7 @@ func TestKeyPrecedence(t *testing.T) {
 		if c.flag != "" {
 			args = append(args, "--api-key-file", c.flag)
 		}
-		asked := Keyring{}
-		if c.source == "keyring" {
-			asked = ring
-		}
-		key, source, err := keyFor(t, asked, c.file, args...)
+		key, source, err := keyFor(t, c.file, args...)
 		if err != nil || key != c.key || source.String() != c.source {
 			t.Errorf("%q (%s), %v; want %q (%s)", key, source, err, c.key, c.source)
 		}
@@ -75,35 +70,35 @@ func TestKeyPrecedence(t *testing.T) {
 }
 
 func TestNoKey(t *testing.T) {
-	_, _, err := keyFor(t, keyringWith(t), profileWith())
+	keyringWith(t, "live@https://elsewhere.example", "k1") // the name of an entry includes the origin
+	_, _, err := keyFor(t, profileWith())
 	fails(t, "no entry", err, "config", "the profile live has no key for https://pay.example.com", "till auth login")
-	// The name of an entry includes the origin.
-	ring := keyringWith(t, "live@"+origin1, "k1")
-	_, _, elsewhere := keyFor(t, ring, profileWith(), "--base-url", "https://evil.example")
-	_, _, sandbox := keyFor(t, Keyring{}, "", "--sandbox")
-	if !errors.Is(err, ErrNoKey) || !errors.Is(elsewhere, ErrNoKey) || !errors.Is(sandbox, ErrNoKey) {
-		t.Errorf("%v, %v, %v", err, elsewhere, sandbox)
+	noBus()
+	_, _, sandbox := keyFor(t, "", "--sandbox")
+	if !errors.Is(err, ErrNoKey) || !errors.Is(sandbox, ErrNoKey) {
+		t.Errorf("%v, %v", err, sandbox)
 	}
 }
 
 func TestUnreachableKeyring(t *testing.T) {
-	_, _, err := keyFor(t, noBus(), profileWith())
+	noBus()
+	_, _, err := keyFor(t, profileWith())
 	fails(t, "error", err, "config", "no bus", "--api-key-file", "TILL_API_KEY", "api_key_command", "api_key_file")
 	if errors.Is(err, ErrNoKey) {
 		t.Error("an unreachable keyring is taken for an empty one")
 	}
 	block := make(chan struct{})
 	defer close(block)
-	silent := Keyring{Get: func(string, string) (string, error) { <-block; return "", nil }}
-	k := Keys{Env: noEnv, Keyring: silent, keyringLimit: 20 * time.Millisecond}
+	k := Keys{Env: noEnv, keyringLimit: 20 * time.Millisecond}
 	s := resolve(t, write(t, profileWith()), nil)
-	_, _, err = k.Key(context.Background(), s)
+	silent := func(string, string) (string, error) { <-block; return "", nil }
+	_, err = k.withKeyring(context.Background(), s, silent)
 	fails(t, "silent", err, "config", "did not answer in time")
 
 	// Neither the keyring nor standard input, to which nothing is ever written, is waited for after an interruption.
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, _, err = k.Key(ctx, s)
+	_, err = k.withKeyring(ctx, s, silent)
 	r, w := io.Pipe()
 	defer w.Close()
 	_, _, err2 := Keys{Env: noEnv, Stdin: r}.Key(ctx, Settings{keyFlag: "-", BaseURL: origin1})
@@ -118,14 +113,14 @@ func TestKeyStaysAtItsOrigin(t *testing.T) {
 	command := profileWith("api_key_command: [" + script(t, "touch "+ran+"; echo k1") + "]")
 	file := profileWith("api_key_file: " + keyFile(t, "k1", 0o600))
 	for _, url := range []string{origin1, origin1 + ":443/v2"} { // another path of the same origin
-		if key, _, err := keyFor(t, Keyring{}, file, "--base-url", url); key != "k1" || err != nil {
+		if key, _, err := keyFor(t, file, "--base-url", url); key != "k1" || err != nil {
 			t.Errorf("%s: %q, %v", url, key, err)
 		}
 	}
 	for _, url := range []string{"https://evil.example", origin1 + ".evil.example", origin1 + ":8443",
 		"http://127.0.0.1"} {
 		for _, profile := range []string{file, command} {
-			_, _, err := keyFor(t, Keyring{}, profile, "--base-url", url)
+			_, _, err := keyFor(t, profile, "--base-url", url)
 			fails(t, url, err, "config", "goes to https://pay.example.com only", "--api-key-file or TILL_API_KEY",
 				"flag --base-url")
 		}
@@ -134,7 +129,7 @@ func TestKeyStaysAtItsOrigin(t *testing.T) {
 		t.Error("the key command ran for another origin")
 	}
 	// A profile without an address cannot send its key anywhere.
-	_, _, err := keyFor(t, Keyring{}, "profiles: {live: {api_key_file: /k}}", "--profile", "live", "--base-url", origin1)
+	_, _, err := keyFor(t, "profiles: {live: {api_key_file: /k}}", "--profile", "live", "--base-url", origin1)
 	fails(t, "no base_url", err, "config", "has no base_url", "till profile set live base_url=")
 }
 
@@ -172,10 +167,10 @@ func TestMalformedKeysAreRefused(t *testing.T) {
 		}
 	}
 	for _, content := range []string{"", strings.Repeat("x", 1<<20)} {
-		_, _, err := keyFor(t, Keyring{}, "", "--base-url", origin1, "--api-key-file", keyFile(t, content, 0o600))
+		_, _, err := keyFor(t, "", "--base-url", origin1, "--api-key-file", keyFile(t, content, 0o600))
 		fails(t, "file", err, "config", "the key (flag --api-key-file)")
 	}
-	_, _, err := keyFor(t, Keyring{}, "", "--base-url", origin1, "--api-key-file", "/nonexistent")
+	_, _, err := keyFor(t, "", "--base-url", origin1, "--api-key-file", "/nonexistent")
 	fails(t, "no file", err, "config", "the file of --api-key-file cannot be opened: no such file")
 	if strings.Contains(err.Error(), "nonexistent") { // the path may be a key
 		t.Errorf("the error shows what was written: %v", err)
@@ -185,7 +180,7 @@ func TestMalformedKeysAreRefused(t *testing.T) {
 func TestKeyFileIsPrivate(t *testing.T) {
 	for mode, ok := range map[os.FileMode]bool{0o600: true, 0o400: true, 0o640: false, 0o604: false, 0o620: false} {
 		path := keyFile(t, "k1\n", mode)
-		if key, _, err := keyFor(t, Keyring{}, profileWith("api_key_file: "+path)); !ok {
+		if key, _, err := keyFor(t, profileWith("api_key_file: "+path)); !ok {
 			fails(t, mode.String(), err, "config", "open to others", "chmod 600 "+path)
 		} else if key != "k1" || err != nil {
 			t.Errorf("%o: %q, %v", mode, key, err)
@@ -206,7 +201,7 @@ func TestKeyFromAPipe(t *testing.T) {
 	}
 	fmt.Fprintln(write, "k1")
 	write.Close()
-	if key, _, err := keyFor(t, Keyring{}, "", "--base-url", origin1, "--api-key-file", path); key != "k1" || err != nil {
+	if key, _, err := keyFor(t, "", "--base-url", origin1, "--api-key-file", path); key != "k1" || err != nil {
 		t.Errorf("%q, %v", key, err)
 	}
 }
@@ -270,7 +265,8 @@ func TestKeyCommand(t *testing.T) {
 
 func TestStoreKey(t *testing.T) {
 	ctx := context.Background()
-	k := Keys{Env: noEnv, Keyring: keyringWith(t)}
+	keyringWith(t)
+	k := Keys{Env: noEnv}
 	s := resolve(t, write(t, profileWith()), nil)
 	if err := k.StoreKey(ctx, s, "k1"); err != nil {
 		t.Fatal(err)
@@ -293,14 +289,15 @@ func TestStoreKey(t *testing.T) {
 	if key, _, err := k.Key(ctx, s); !errors.Is(err, ErrNoKey) {
 		t.Errorf("a refused key was stored: %v, %v", key, err)
 	}
-	err = Keys{Env: noEnv, Keyring: noBus()}.StoreKey(ctx, s, "k1")
-	fails(t, "unreachable", err, "config", "no bus", "till auth login --store file")
+	noBus()
+	fails(t, "unreachable", k.StoreKey(ctx, s, "k1"), "config", "no bus", "till auth login --store file")
 }
 
 func TestStoreKeyFile(t *testing.T) {
 	ctx := context.Background()
 	path := write(t, "# mine\n"+profileWith())
-	k := Keys{Env: noEnv, Keyring: noBus()}
+	noBus()
+	k := Keys{Env: noEnv}
 	for _, key := range []string{"k1", "k2"} {
 		where, err := k.StoreKeyFile(resolve(t, path, nil), key)
 		if err != nil || where != filepath.Join(filepath.Dir(path), "keys", "live.key") || read(t, where) != key+"\n" {
@@ -318,7 +315,7 @@ func TestStoreKeyFile(t *testing.T) {
 	fails(t, "other origin", err, "config", "goes to https://pay.example.com only")
 	// till does not remove a key file that a person has named.
 	own := keyFile(t, "mine", 0o600)
-	k.Keyring = keyringWith(t)
+	keyringWith(t)
 	removed, err = k.DeleteKey(ctx, resolve(t, write(t, profileWith("api_key_file: "+own)), nil))
 	if removed != nil || err != nil || read(t, own) != "mine" {
 		t.Errorf("%v, %v", removed, err)

@@ -20,11 +20,7 @@ func (k Keys) StoreKey(ctx context.Context, s Settings, key string) error {
 	if err := s.mayStore(key, "the keyring", keyCommand, keyPath); err != nil {
 		return err
 	}
-	_, err := k.withKeyring(ctx,
-		func(r Keyring) (string, error) { return "", r.Set(keyringService, s.keyringUser(), key) })
-	if err != nil && ctx.Err() == nil {
-		err = unreachable(err)
-	}
+	_, err := k.withKeyring(ctx, s, func(service, user string) (string, error) { return "", keyring.Set(service, user, key) })
 	return err
 }
 
@@ -96,8 +92,7 @@ func (k Keys) DeleteKey(ctx context.Context, s Settings) (places []string, err e
 	if s.BaseURL == "" {
 		return places, nil
 	}
-	_, err = k.withKeyring(ctx,
-		func(r Keyring) (string, error) { return "", r.Delete(keyringService, s.keyringUser()) })
+	_, err = k.withKeyring(ctx, s, func(service, user string) (string, error) { return "", keyring.Delete(service, user) })
 	switch {
 	case err == nil:
 		return append(places, "the keyring"), nil
@@ -107,24 +102,9 @@ func (k Keys) DeleteKey(ctx context.Context, s Settings) (places []string, err e
 		return nil, ctx.Err()
 	}
 	// A keyring that cannot be reached may still hold a key, and logout must remove it.
-	return nil, failf("the keyring of this machine cannot be reached (%w), so a key in it would still be there", err).
+	return nil, failf("the keyring of this machine cannot be reached (%w), so a key in it would still be there", errors.Unwrap(err)).
 		advise("if you never stored a key in it, there is nothing to remove; otherwise unlock it, and run this again")
 }
-
-// Keyring stores secrets in the operating system. The error for a missing entry is keyring.ErrNotFound.
-type Keyring struct {
-	Get    func(service, user string) (string, error)
-	Set    func(service, user, secret string) error
-	Delete func(service, user string) error
-}
-
-// SystemKeyring returns the operating system's keyring.
-func SystemKeyring() Keyring { return Keyring{keyring.Get, keyring.Set, keyring.Delete} }
-
-const (
-	keyringService = "till"
-	keyringLimit   = 3 * time.Second
-)
 
 // keyringUser names the entry of a profile's key. The name includes the server, so that a key never goes to
 // another server after the profile's address changes.
@@ -132,21 +112,24 @@ func (s Settings) keyringUser() string {
 	return cmp.Or(s.Profile, "default") + "@" + serverOf(s.BaseURL)
 }
 
-// withKeyring runs a call that cannot be cancelled. If it does not return in time, withKeyring returns
-// without it.
-func (k Keys) withKeyring(ctx context.Context, call func(Keyring) (string, error)) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, cmp.Or(k.keyringLimit, keyringLimit))
+// withKeyring makes a call of the operating system's keyring, which cannot be cancelled: it does not wait for one that
+// does not return in time. The error for an entry that is missing is keyring.ErrNotFound.
+func (k Keys) withKeyring(
+	ctx context.Context, s Settings, call func(service, user string) (string, error),
+) (string, error) {
+	limited, cancel := context.WithTimeout(ctx, cmp.Or(k.keyringLimit, 3*time.Second))
 	defer cancel()
-	text, err := terminal.Interruptibly(ctx, func() (string, error) { return call(k.Keyring) })
-	if errors.Is(err, context.DeadlineExceeded) {
+	text, err := terminal.Interruptibly(limited, func() (string, error) { return call("till", s.keyringUser()) })
+	switch {
+	case err == nil, errors.Is(err, keyring.ErrNotFound):
+		return text, err
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case errors.Is(err, context.DeadlineExceeded):
 		err = errors.New("it did not answer in time")
 	}
-	return text, err
-}
-
-func unreachable(err error) *Error {
 	e := failf("the keyring of this machine cannot be reached (%w)", err)
 	e.Advice = "give the key with --api-key-file, TILL_API_KEY, or api_key_command or api_key_file of the profile, or keep it in a file with"
 	e.Command = []string{"auth", "login", "--store", "file"}
-	return e
+	return "", e
 }

@@ -62,7 +62,7 @@ func TestKeyProgramThatOthersCanChange(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		key, _, err := keyFor(t, Keyring{}, profileWith("api_key_command: ["+link+"]"))
+		key, _, err := keyFor(t, profileWith("api_key_command: ["+link+"]"))
 		if open != "" {
 			fails(t, open, err, "config", link, "can be written by others", "chmod go-w ")
 			os.Chmod(open, 0o755)
