@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -55,13 +56,17 @@ func checkPositiveDuration(text string) error {
 	return checkDuration(text)
 }
 
-// The errors about the path of a key show nothing: the text may be the key itself.
-
-func checkKeyPlace(text string) error {
+// checkUnshown is checkText for what may be a secret, such as a key in place of its path, or have a password. Its
+// error does not show the text.
+func checkUnshown(text, advice string) error {
 	if checkText(text) != nil {
-		return errors.New("it is empty, begins or ends in a space or has control characters: write the path of a file that holds the key")
+		return errors.New("it is empty, begins or ends in a space or has control characters: " + advice)
 	}
 	return nil
+}
+
+func checkKeyPlace(text string) error {
+	return checkUnshown(text, "write the path of a file that holds the key")
 }
 
 func checkKeyFile(text string) error {
@@ -69,6 +74,10 @@ func checkKeyFile(text string) error {
 		return errors.New("it is no absolute path, and none that begins with ~/: write the path of a file that holds the key, not the key")
 	}
 	return nil
+}
+
+func checkJournal(text string) error {
+	return cmp.Or(checkUnshown(text, "write a path, or postgres://USER@HOST/DATABASE"), place.Check(text))
 }
 
 func expandHome(home, path string) string {
@@ -122,15 +131,6 @@ func checkProfileName(name string) error {
 	return nil
 }
 
-// checkCommand checks a program and its arguments. Another user could put a program of a name that is not an
-// absolute path into a directory of PATH.
-func checkCommand(key string, words []string) error {
-	if len(words) == 0 || !filepath.IsAbs(words[0]) {
-		return errors.New("the command does not begin with an absolute path: write it as " + find(key).example)
-	}
-	return nil
-}
-
 // checkProgramPath checks a program that a flag names.
 func checkProgramPath(text string) error {
 	if err := checkText(text); err != nil {
@@ -140,18 +140,6 @@ func checkProgramPath(text string) error {
 		return fmt.Errorf("%q is not an absolute path: write one, without arguments", text)
 	}
 	return nil
-}
-
-// An error about a journal never shows it, because it may hold a password.
-
-func checkJournal(text string) error {
-	if err := checkText(text); err != nil {
-		if text == "" {
-			return err
-		}
-		return errors.New("it begins or ends in a space or has control characters: write a path, or postgres://USER@HOST/DATABASE")
-	}
-	return place.Check(text)
 }
 
 // RedactJournal returns a journal without its password, for display.

@@ -39,46 +39,49 @@ type Keys struct {
 
 // Source returns where the key would come from. It does not read the key.
 func (k Keys) Source(s Settings) Origin {
+	from, _ := k.source(s)
+	return from
+}
+
+// source returns where the key would come from, and how it is read there.
+func (k Keys) source(s Settings) (from Origin, read func(context.Context) (string, error)) {
+	command, path := s.profile.Lists[keyCommand], s.profile.Values[keyPath]
 	switch {
+	case s.keyFlag == "-":
+		return Origin{Kind: FromFlag, Name: "api-key-file"},
+			func(ctx context.Context) (string, error) { return ReadKey(ctx, k.Stdin) }
 	case s.keyFlag != "":
-		return Origin{Kind: FromFlag, Name: "api-key-file"}
+		return Origin{Kind: FromFlag, Name: "api-key-file"},
+			func(ctx context.Context) (string, error) {
+				return readKeyFile(ctx, "the file of --api-key-file", s.keyFlag)
+			}
 	case k.Env("TILL_API_KEY") != "":
-		return Origin{Kind: FromVariable, Name: "TILL_API_KEY"}
+		return Origin{Kind: FromVariable, Name: "TILL_API_KEY"},
+			func(context.Context) (string, error) { return trimNewline(k.Env("TILL_API_KEY")), nil }
 	case s.Sandbox:
-		return Origin{Kind: FromSandbox}
-	case len(s.profile.Lists[keyCommand]) > 0:
-		return Origin{Kind: FromProfile, Name: s.Profile, Setting: keyCommand}
-	case s.profile.Values[keyPath] != "":
-		return Origin{Kind: FromProfile, Name: s.Profile, Setting: keyPath}
+		return Origin{Kind: FromSandbox}, func(context.Context) (string, error) { return "", noKey(s) }
+	case len(command) > 0:
+		return Origin{Kind: FromProfile, Name: s.Profile, Setting: keyCommand},
+			func(ctx context.Context) (string, error) { return k.runCommand(ctx, command) }
+	case path != "":
+		from = Origin{Kind: FromProfile, Name: s.Profile, Setting: keyPath}
+		return from, func(ctx context.Context) (string, error) {
+			return readKeyFile(ctx, from.Phrase(), expandHome(s.home, path))
+		}
 	}
-	return Origin{Kind: FromKeyring}
+	return Origin{Kind: FromKeyring}, func(ctx context.Context) (string, error) { return k.fromKeyring(ctx, s) }
 }
 
 // Key returns the key for the service at s.BaseURL, and where it comes from. If no source has one, the error
 // has ErrNoKey in its chain. The profile sandbox has no key either, unless a flag or the environment gives
 // one: an embedded sandbox makes its own.
 func (k Keys) Key(ctx context.Context, s Settings) (key string, source Origin, err error) {
-	source = k.Source(s)
+	source, read := k.source(s)
 	if source.Kind == FromProfile {
-		if err := s.ownServer(source.Setting); err != nil {
-			return "", Origin{}, err
-		}
+		err = s.ownServer(source.Setting)
 	}
-	switch {
-	case s.keyFlag == "-":
-		key, err = ReadKey(ctx, k.Stdin)
-	case source.Kind == FromFlag:
-		key, err = readKeyFile(ctx, "the file of --api-key-file", s.keyFlag)
-	case source.Kind == FromVariable:
-		key = trimNewline(k.Env(source.Name))
-	case source.Kind == FromSandbox:
-		err = noKey(s)
-	case source.Setting == keyCommand:
-		key, err = k.runCommand(ctx, s.profile.Lists[keyCommand])
-	case source.Setting == keyPath:
-		key, err = readKeyFile(ctx, source.Phrase(), expandHome(s.home, s.profile.Values[keyPath]))
-	default:
-		key, err = k.fromKeyring(ctx, s)
+	if err == nil {
+		key, err = read(ctx)
 	}
 	if err == nil {
 		err = s.checkKey(key, source)

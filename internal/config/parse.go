@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -91,10 +92,13 @@ func (f File) profile(v value) Profile {
 func (p *Profile) add(key, text string, registry money.Registry) (string, error) {
 	switch key {
 	case keyCommand, keyOnFinish:
-		if strings.ContainsRune(text, 0) {
+		switch { // the arguments may be any text, even empty
+		case strings.ContainsRune(text, 0):
 			return "", errors.New("an argument has a NUL character: remove it")
+		case len(p.Lists[key]) == 0 && !filepath.IsAbs(text): // another user could put one into a directory of PATH
+			return "", errors.New("the command does not begin with an absolute path: write it as " + find(key).example)
 		}
-		return text, checkCommand(key, append(p.Lists[key], text)) // the arguments may be any text, even empty
+		return text, nil
 	case keyAllow:
 		p.Limits.AllowAddresses = append(p.Limits.AllowAddresses, text)
 		return text, cmp.Or(checkText(text), registry.CheckAllowed(text))

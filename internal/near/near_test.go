@@ -38,12 +38,13 @@ func TestNames(t *testing.T) {
 }
 
 func TestQuestion(t *testing.T) {
-	names := []string{"page", "page-size", "page-count", "page-base"}
+	names := []string{"page", "page-size", "page-count", "page-base", "ab", "ac"}
 	for typed, want := range map[string]string{
 		"pgae":  "did you mean --page?",
 		"page-": "did you mean --page?",
 		"pag":   "did you mean --page?",
 		"x":     "",
+		"a":     "did you mean --ab or --ac?",
 	} {
 		if got := Question(typed, "--", names); got != want {
 			t.Errorf("%q: %q, want %q", typed, got, want)

@@ -141,14 +141,13 @@ func (p *probe) invites(all []api.Reseller) {
 	if p.unread("invites_listed", err) {
 		return
 	}
-	redeemed := func(i api.Invite) bool {
-		return slices.ContainsFunc(all, func(r api.Reseller) bool { return r.InviteInfo.Invite == i.Invite })
+	for _, r := range all {
+		if slices.ContainsFunc(listed, func(i api.Invite) bool { return r.InviteInfo.Invite == i.Invite }) {
+			p.tell("invites_listed", "all", "the list of invites has one that a reseller has redeemed")
+			return
+		}
 	}
-	if slices.ContainsFunc(listed, redeemed) {
-		p.tell("invites_listed", "all", "the list of invites has one that a reseller has redeemed")
-	} else {
-		p.tell("invites_listed", "open", "the list of invites has none that a reseller has redeemed")
-	}
+	p.tell("invites_listed", "open", "the list of invites has none that a reseller has redeemed")
 }
 
 // balances looks at the first reseller's balances and, in the currency of a withdrawal, at one of them.

@@ -41,19 +41,16 @@ const sample = 1000
 
 func checkService(s *cmdutil.Session) ([]finding, error) {
 	client, err := s.Client()
-	if err != nil {
-		return nil, err
-	}
-	p := &probe{s: s, client: client, size: api.DefaultPageSize}
+	p := &probe{s: s, client: client, size: api.DefaultPageSize, err: err}
 	for _, step := range []func(){
 		p.firstPage, p.pageSizes, p.read, p.pagesBeyond, p.times, p.histories, p.periods, p.filters, p.requests,
 		p.missing, p.sent, p.resellers, p.fields, p.decimals,
 	} {
-		if step(); p.err != nil {
-			return nil, p.err
+		if p.err == nil {
+			step()
 		}
 	}
-	return p.found, nil
+	return p.found, p.err
 }
 
 func (p *probe) tell(choice, found, why string, args ...any) {
@@ -227,24 +224,22 @@ func each(beginnings, ends []string) (all []string) {
 // writing returns the layouts that write each of some times as it was seen, first that of the profile. Of
 // those that differ only in what they tolerate, it returns the first.
 func (p *probe) writing(texts []string) (found []string) {
+	day := time.Date(2001, time.February, 3, 4, 5, 6, 0, time.UTC)
 	for _, layout := range append([]string{p.s.TimeLayout}, layouts()...) {
 		differs := func(text string) bool {
 			at, err := time.ParseInLocation(layout, text, time.UTC)
 			return err != nil || at.Format(layout) != text
 		}
-		alike := func(other string) bool { return tolerates(layout, other) || tolerates(other, layout) }
+		alike := func(other string) bool { // one reads what the other writes, and as the same time
+			a, err := time.Parse(layout, day.Format(other))
+			b, err2 := time.Parse(other, day.Format(layout))
+			return err == nil && a.Equal(day) || err2 == nil && b.Equal(day)
+		}
 		if !slices.ContainsFunc(texts, differs) && !slices.ContainsFunc(found, alike) {
 			found = append(found, layout)
 		}
 	}
 	return found
-}
-
-// tolerates reports whether a layout reads what another writes, and as the same time.
-func tolerates(layout, other string) bool {
-	at := time.Date(2001, time.February, 3, 4, 5, 6, 0, time.UTC)
-	got, err := time.Parse(layout, at.Format(other))
-	return err == nil && got.Equal(at)
 }
 
 func (p *probe) created(w api.Withdrawal) (first time.Time) {
