@@ -59,58 +59,39 @@ func Formats() []string {
 	return append(names, None)
 }
 
-// An Error says why an address is not valid in a format. It does not show the address, which may be a secret
-// pasted by mistake.
-type Error struct {
-	Why   string // what is wrong; empty: it is another kind of address
-	Is    string // what it is instead, such as "a TRON address"
-	Takes string // what it should be, such as "Ethereum addresses"
-}
-
-// Error returns a sentence that names no currency.
-func (e *Error) Error() string { return e.For("the currency") }
-
-// For returns the sentence for an address of a currency.
-func (e *Error) For(currency string) string {
-	if e.Why != "" {
-		return e.Why
-	}
-	return fmt.Sprintf("this is %s, and %s takes %s", e.Is, currency, e.Takes)
-}
-
-// Check returns an *Error if an address is not valid in a format. The format is one of Formats, or empty for
-// none. A valid address may be Unmeant.
-func Check(format, text string) error {
+// Check returns an error that says why an address of a currency is not valid in a format: one of Formats, or empty for
+// none. A valid address may be Unmeant. The error does not show the address, which may be a secret pasted by mistake.
+func Check(format, text, currency string) error {
 	if format == "" || format == None {
 		return nil
 	}
 	at := slices.IndexFunc(kinds, func(k kind) bool { return k.format == format })
 	if at < 0 {
-		return &Error{Why: fmt.Sprintf("%q is not a format of addresses: write %s", format,
-			strings.Join(Formats(), ", "))}
+		return fmt.Errorf("%q is not a format of addresses: write %s", format, strings.Join(Formats(), ", "))
 	}
 	k := kinds[at]
-	err := k.check(text)
-	if why := Unmeant(text); why != "" && err != nil && Detect(text) == "" {
-		return &Error{Why: why}
+	err, is := k.check(text), ""
+	if err != nil {
+		is = Detect(text)
+	}
+	if why := Unmeant(text); why != "" && err != nil && is == "" {
+		return errors.New(why)
 	}
 	if why := notAlphanumeric(text); why != "" {
-		return &Error{Why: why}
+		return errors.New(why)
 	}
 	if err == nil {
 		return nil
 	}
-	if is := Detect(text); is != "" {
-		return &Error{Is: is, Takes: k.all}
-	}
-	if !k.shape(text) {
-		for _, other := range kinds {
-			if other.shape(text) {
-				return &Error{Is: other.one + " with a mistake in it", Takes: k.all}
-			}
+	if is == "" && !k.shape(text) {
+		if at := slices.IndexFunc(kinds, func(k kind) bool { return k.shape(text) }); at >= 0 {
+			is = kinds[at].one + " with a mistake in it"
 		}
 	}
-	return &Error{Why: err.Error()}
+	if is != "" {
+		err = fmt.Errorf("this is %s, and %s takes %s", is, currency, k.all)
+	}
+	return err
 }
 
 // Detect returns the kind of address that a text is, such as "a Bitcoin address", or an empty string.

@@ -43,7 +43,7 @@ func TestUnmeant(t *testing.T) {
 				format = other
 			}
 		}
-		switch err := Check(format, text); {
+		switch err := Check(format, text, "UsdtErc20"); {
 		case unmeant[Canonical(text)] != "": // a person may insist on a valid one
 			if err != nil {
 				t.Errorf("%s: %v", text, err)
@@ -51,7 +51,7 @@ func TestUnmeant(t *testing.T) {
 		case err == nil || !strings.Contains(err.Error(), says):
 			t.Errorf("%s: %v does not say %q", text, err, says)
 		}
-		if err := Check(None, text); err != nil {
+		if err := Check(None, text, "UsdtErc20"); err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

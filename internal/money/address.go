@@ -2,7 +2,6 @@ package money
 
 import (
 	"cmp"
-	"errors"
 	"slices"
 	"strings"
 
@@ -18,9 +17,8 @@ func (r Registry) AddressFormat(c api.Currency) string { return r.entry(c).Addre
 // CheckAddress returns a *usage.Error if the currency has an address format in which the address is not
 // valid.
 func (r Registry) CheckAddress(c api.Currency, text string) error {
-	err := address.Check(r.AddressFormat(c), text)
-	if e, ok := errors.AsType[*address.Error](err); ok {
-		return usage.Errorf("%s", e.For(c.Code))
+	if err := address.Check(r.AddressFormat(c), text, c.Code); err != nil {
+		return usage.Errorf("%v", err)
 	}
 	return nil
 }
@@ -76,7 +74,7 @@ func RoundedID(id string) string { return "the order id " + id + " " + RoundedWh
 func (r Registry) CheckAllowed(text string) error {
 	var formats []string
 	for _, e := range r.own {
-		if address.Check(e.AddressFormat, text) == nil { // nil without a format too
+		if address.Check(e.AddressFormat, text, e.Code) == nil { // nil without a format too
 			return nil
 		}
 		formats = append(formats, e.AddressFormat)
