@@ -175,7 +175,7 @@ func quoteShell(text string) string {
 // in which another user can put another file.
 func CheckOpened(what, path string, info fs.FileInfo) error {
 	if why := place.Distrust(info); why != "" {
-		return distrusted(what, path, why, info)
+		return distrusted(what, path, why)
 	}
 	return checkWay(what, path)
 }
@@ -208,10 +208,10 @@ func checkWay(what, path string) error {
 	case bad.Info.IsDir():
 		what = "the directory " + bad.Path + " on the way to " + what
 	}
-	return distrusted(what, bad.Path, bad.Why, bad.Info)
+	return distrusted(what, bad.Path, bad.Why)
 }
 
-func distrusted(what, path, why string, info fs.FileInfo) error {
+func distrusted(what, path, why string) error {
 	e := failf("%s %s, who could send your money elsewhere", what, why)
 	if !strings.HasPrefix(why, "belongs") {
 		return e.advise("make it private: chmod go-w %s", quoteShell(path))

@@ -190,7 +190,12 @@ func currency(v value, known money.Registry) money.Entry {
 func layout(v value) (l sheet.Layout) {
 	values := v.mapping(oneOf("a layout", "columns", "other_columns", "skip_lines", "until_blank", "delimiter",
 		"encoding", "decimal", "group", "currency", "sheet"))
-	values["columns"].mapping(oneOf("a layout's columns", sheet.Names()...))
+	columns := values["columns"].mapping(oneOf("a layout's columns", sheet.Names()...))
+	for _, named := range slices.AppendSeq(slices.Collect(maps.Values(values)), maps.Values(columns)) {
+		if tag := named.ShortTag(); tag == "!!timestamp" || tag == "!!null" { // JSON would have another text, or none
+			named.text()
+		}
+	}
 	var content any
 	text := []byte("null")
 	err := v.Decode(&content)
