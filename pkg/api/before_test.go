@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptrace"
 	"slices"
@@ -152,41 +151,3 @@ func TestBeforeSendingOnAnotherTransport(t *testing.T) {
 		t.Errorf("got %v after %d trips", err, trips)
 	}
 }
-
-// TestCheckRunsAtTheFirstWrite checks that the check runs at the first write of a request, and that nothing
-// is written after it has refused.
-func TestCheckRunsAtTheFirstWrite(t *testing.T) {
-	wrote := 0
-	conn := &gatedConn{Conn: recorder{write: func(b []byte) { wrote += len(b) }}}
-	conn.Write([]byte("handshake"))
-	conn.next()
-	asked, answer := 0, error(nil)
-	conn.before = func() error { asked++; return answer }
-	conn.Write([]byte("a"))
-	conn.Write([]byte("b"))
-	if asked != 1 || wrote != len("handshake")+2 {
-		t.Errorf("asked %d times, %d bytes written", asked, wrote)
-	}
-	conn.next()
-	answer = errChecked
-	for range 2 {
-		if n, err := conn.Write([]byte("c")); n != 0 || err == nil {
-			t.Errorf("wrote %d, %v", n, err)
-		}
-	}
-	conn.next()
-	if n, err := conn.Write([]byte("d")); n != 0 || err == nil || !conn.shut() {
-		t.Errorf("wrote %d, %v: a connection that was shut opens again", n, err)
-	}
-	if asked != 2 || wrote != len("handshake")+2 {
-		t.Errorf("asked %d times, %d bytes written", asked, wrote)
-	}
-}
-
-// recorder is a connection that records what is written.
-type recorder struct {
-	net.Conn
-	write func(b []byte)
-}
-
-func (r recorder) Write(b []byte) (int, error) { r.write(b); return len(b), nil }

@@ -106,10 +106,3 @@ func TestErrorLogsOutcomeAndEnvelope(t *testing.T) {
 		t.Errorf("got %s", &log)
 	}
 }
-
-func TestNilOption(t *testing.T) {
-	client, err := New("http://127.0.0.1", WithAPIKey("k"), nil)
-	if client != nil || err == nil || !strings.Contains(err.Error(), "option 2 is nil") {
-		t.Errorf("%v, %v", client, err)
-	}
-}

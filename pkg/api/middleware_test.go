@@ -217,23 +217,6 @@ func TestMiddlewareOverAnotherTransport(t *testing.T) {
 	}
 }
 
-// closes is a body that notes that it was closed.
-type closes struct {
-	io.Reader
-	closed bool
-}
-
-func (c *closes) Close() error { c.closed = true; return nil }
-
-// TestRefusedBodyIsClosed checks that a create that goes no further closes its body, as every transport has to.
-func TestRefusedBodyIsClosed(t *testing.T) {
-	body := &closes{Reader: strings.NewReader("{}")}
-	req := must[*http.Request](t)(http.NewRequest(http.MethodPost, "http://127.0.0.1", body))
-	if _, err := (sender{creates: true}).RoundTrip(req); !saysNotSent(err) || !body.closed {
-		t.Errorf("%v, closed: %t", err, body.closed)
-	}
-}
-
 // TestMiddlewareOrder checks that middlewares see requests in order, including reads, and see compressed
 // answers decompressed.
 func TestMiddlewareOrder(t *testing.T) {
@@ -272,6 +255,7 @@ func TestMiddlewareOrder(t *testing.T) {
 
 func TestOptionsThatAreRefused(t *testing.T) {
 	for name, option := range map[string]Option{
+		"nil":                nil,
 		"nil middleware":     WithMiddleware(nil),
 		"no round tripper":   WithMiddleware(func(http.RoundTripper) http.RoundTripper { return nil }),
 		"empty user agent":   WithUserAgent(" "),

@@ -541,32 +541,6 @@ type brokenConn struct {
 
 func (c brokenConn) Write([]byte) (int, error) { return c.n, c.err }
 
-// TestCreateOnConnectionThatIsGone breaks every connection at the first byte. One that carried a request
-// before is replaced once.
-func TestCreateOnConnectionThatIsGone(t *testing.T) {
-	for _, reused := range []bool{false, true} {
-		w := newWire(t, accepting)
-		var gone atomic.Bool
-		rt := network(options{})
-		rt.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-			conn, err := new(net.Dialer).DialContext(ctx, network, address)
-			return &gatedConn{Conn: goneConn{conn, &gone}}, err
-		}
-		client := newClientOn(t, rt, w.url)
-		if reused {
-			warm(t, client)
-		}
-		gone.Store(true)
-		_, err := client.Withdrawals.Create(context.Background(), sampleCreate())
-		client.closeIdle()
-		w.stop()
-		conns := map[bool]int32{false: 1, true: 2}[reused]
-		if e := failure(t, err); e.Outcome != NotSent || w.conns.Load() > conns || w.began.Load() != 0 {
-			t.Errorf("reused=%t: got %v and %d requests on %d connections", reused, e, w.began.Load(), w.conns.Load())
-		}
-	}
-}
-
 type goneConn struct {
 	net.Conn
 	gone *atomic.Bool

@@ -20,7 +20,6 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"unsafe"
@@ -250,44 +249,6 @@ func TestPrintedClientShowsNoKey(t *testing.T) {
 	client.closeIdle()
 }
 
-// TestOnlyHTTP1 checks that HTTP/2 is never used, whatever a server offers: it has its own rules for sending
-// a request again.
-func TestOnlyHTTP1(t *testing.T) {
-	var versions []string
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		versions = append(versions, r.Proto+" "+r.TLS.NegotiatedProtocol)
-		if r.Method == "POST" {
-			io.WriteString(w, `"w-1"`)
-			return
-		}
-		io.WriteString(w, sampleWithdrawal)
-	}))
-	server.EnableHTTP2 = true
-	server.StartTLS()
-	defer server.Close()
-	roots := server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
-	if resp, err := server.Client().Get(server.URL); err != nil || resp.ProtoMajor != 2 {
-		t.Fatalf("the server does not speak HTTP/2: %v", err)
-	}
-	versions = nil
-	client := must[*Client](t)(New(server.URL, WithAPIKey("key"), WithRootCAs(roots)))
-	defer client.closeIdle()
-	if _, err := client.Withdrawals.Create(t.Context(), sampleCreate()); err != nil {
-		t.Error(err)
-	}
-	if _, err := client.Withdrawals.Get(t.Context(), "w-1"); err != nil {
-		t.Error(err)
-	}
-	for _, v := range versions {
-		if v != "HTTP/1.1 " && v != "HTTP/1.1 http/1.1" {
-			t.Errorf("it spoke %s", v)
-		}
-	}
-	if len(versions) != 2 {
-		t.Errorf("%d requests", len(versions))
-	}
-}
-
 // afterReuse returns a context in which a create that gets a used connection calls do before anything is
 // written to it.
 func afterReuse(ctx context.Context, do func(net.Conn)) context.Context {
@@ -458,31 +419,6 @@ func TestKeptConnectionIsReplacedOnce(t *testing.T) {
 	}
 }
 
-// TestRefusedCreateIsNotDialedAgain checks that no new connection is dialed for a create that its check has
-// refused or that was canceled.
-func TestRefusedCreateIsNotDialedAgain(t *testing.T) {
-	for _, name := range []string{"refused", "given up"} {
-		w := newWire(t, accepting)
-		client := ownClient(t, w.url)
-		warm(t, client)
-		ctx, cancel := context.WithCancel(t.Context())
-		asked := 0
-		ctx = BeforeSending(ctx, func() error {
-			if asked++; name == "given up" {
-				cancel()
-			}
-			return errChecked
-		})
-		_, err := client.Withdrawals.Create(ctx, sampleCreate())
-		cancel()
-		client.closeIdle()
-		w.stop()
-		if e := failure(t, err); e.Outcome != NotSent || asked != 1 || w.conns.Load() != 1 || w.began.Load() != 0 {
-			t.Errorf("%s: got %v, asked %d times, %d connections", name, err, asked, w.conns.Load())
-		}
-	}
-}
-
 // TestProxyIsNamed checks that an error names a proxy that refuses to connect, without the password in its
 // address.
 func TestProxyIsNamed(t *testing.T) {
@@ -501,51 +437,3 @@ func TestProxyIsNamed(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
-
-// TestEmptyEnvelope checks that an envelope is valid even if everything in it is empty.
-func TestEmptyEnvelope(t *testing.T) {
-	for body, want := range map[string]bool{
-		`{"error":{"code":0,"reason":"","description":""}}`: true, `{}`: false, "": false,
-	} {
-		w := newWire(t, func(c *wireConn, r *http.Request) bool { c.say(reply(400, body)); return false })
-		_, err := newClient(t, w.url).Withdrawals.Create(t.Context(), sampleCreate())
-		if e := failure(t, err); e.Envelope != want || want != strings.Contains(e.Error(), "code 0") {
-			t.Errorf("%s: %t in %v", body, e.Envelope, e)
-		}
-	}
-}
-
-// TestTraceOfCallsAtTheSameTime checks that a trace can use any writer, even with concurrent calls. (The race
-// detector notices a writer without a lock.)
-func TestTraceOfCallsAtTheSameTime(t *testing.T) {
-	var trace bytes.Buffer
-	var inside atomic.Int32
-	out := writerFunc(func(text []byte) (int, error) {
-		if inside.Add(1) > 1 {
-			t.Error("two writes at the same time")
-		}
-		defer inside.Add(-1)
-		runtime.Gosched()
-		return trace.Write(text)
-	})
-	client := must[*Client](t)(New("http://127.0.0.1", WithTrace(out),
-		WithTransport(roundTripper(func(r *http.Request) (*http.Response, error) {
-			if r.Method == "POST" {
-				return answering(200, `"w-1"`)(r)
-			}
-			return answering(200, sampleWithdrawal)(r)
-		}))))
-	var calls sync.WaitGroup
-	for range 20 {
-		calls.Go(func() { client.Withdrawals.Get(t.Context(), "w-1") })
-		calls.Go(func() { client.Withdrawals.Create(t.Context(), sampleCreate()) })
-	}
-	calls.Wait()
-	if got := strings.Count(trace.String(), "< "); got < 40 {
-		t.Errorf("%d lines of answers", got)
-	}
-}
-
-type writerFunc func([]byte) (int, error)
-
-func (f writerFunc) Write(text []byte) (int, error) { return f(text) }
