@@ -31,22 +31,18 @@ type pager struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	fetch  fetchPage
-	begun  map[int]chan fetched
-	last   chan struct{} // closed when the page that was begun last has been answered
+	begun  map[int]func() (WithdrawalPage, error) // each waits for its page
+	last   chan struct{}                          // closed when the page that was begun last has been answered
 	asked  int
 	group  sync.WaitGroup
-}
-
-type fetched struct {
-	page WithdrawalPage
-	err  error
 }
 
 func newPager(ctx context.Context, fetch fetchPage) *pager {
 	ctx, cancel := context.WithCancel(ctx)
 	last := make(chan struct{})
 	close(last)
-	return &pager{ctx: ctx, cancel: cancel, fetch: fetch, begun: map[int]chan fetched{}, last: last}
+	return &pager{ctx: ctx, cancel: cancel, fetch: fetch, last: last,
+		begun: map[int]func() (WithdrawalPage, error){}}
 }
 
 // page returns a page, which may have been begun already.
@@ -55,10 +51,9 @@ func (r *pager) page(number int) (WithdrawalPage, error) {
 	if _, ok := r.begun[number]; !ok {
 		r.begin(number)
 	}
-	result := r.begun[number]
+	wait := r.begun[number]
 	delete(r.begun, number)
-	got := <-result
-	return got.page, got.err
+	return wait()
 }
 
 // want begins to read the pages from number on, up to last. It does nothing until two pages were asked for: a
@@ -75,17 +70,20 @@ func (r *pager) want(number int, last int64) {
 }
 
 func (r *pager) begin(number int) {
-	result, before, answered := make(chan fetched, 1), r.last, make(chan struct{})
-	r.begun[number], r.last = result, answered
+	var page WithdrawalPage
+	var err error
+	before, answered, done := r.last, make(chan struct{}), make(chan struct{})
+	r.last = answered
+	r.begun[number] = func() (WithdrawalPage, error) { <-done; return page, err }
 	r.group.Go(func() {
+		defer close(done)
 		<-before
-		open, err := r.fetch(r.ctx, number)
+		var open func() (WithdrawalPage, error)
+		open, err = r.fetch(r.ctx, number)
 		close(answered)
-		got := fetched{err: err}
 		if err == nil {
-			got.page, got.err = open()
+			page, err = open()
 		}
-		result <- got
 	})
 }
 

@@ -138,9 +138,7 @@ func open[T any](c *Client, r request, body []byte, status int) (T, error) {
 // errorWith200 returns the error for a 200 that carries the service's error envelope. A 200 proves no refusal, so a
 // create stays unknown, with what the service says.
 func (r request) errorWith200(status int, body []byte) error {
-	const space = " \t\r\n"
-	member, object := bytes.CutPrefix(bytes.TrimLeft(body, space), []byte("{"))
-	if !object || !bytes.HasPrefix(bytes.TrimLeft(member, space), []byte(`"error"`)) { // most answers need no second look
+	if !bytes.HasPrefix(bytes.TrimLeft(body, "{ \t\r\n"), []byte(`"error"`)) { // most answers need no second look
 		return nil
 	}
 	why := "an error in a 200"
@@ -165,15 +163,15 @@ func (c *Client) exchange(ctx context.Context, r request) (body []byte, status i
 
 func (c *Client) send(ctx context.Context, r request) (body []byte, status int, err error) {
 	k := c.keyed()
-	client, timeout, retries := k.reads, c.readTimeout, c.retries
+	client, timeout, retries := k.reads, k.readTimeout, k.retries
 	if r.create {
-		client, timeout, retries = k.creates, c.createTimeout, 0
+		client, timeout, retries = k.creates, k.createTimeout, 0
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errTimeout)
 	defer cancel()
 
 	req := client.R().SetDoNotParseResponse(true)
-	req.Header = k.headers(r.body != nil, !r.reseller || c.resellerKey)
+	req.Header = k.headers(r.body != nil, !r.reseller || k.resellerKey)
 	var text []byte
 	if r.body != nil {
 		if text, err = json.Marshal(r.body); err != nil {

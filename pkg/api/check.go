@@ -45,11 +45,7 @@ func checkID(field, id string) error {
 	if id == "" {
 		return invalid(field, "it is empty: name one")
 	}
-	if i := strings.IndexFunc(id,
-		func(r rune) bool { return unicode.IsControl(r) || r == unicode.ReplacementChar }); i >= 0 {
-		return invalid(field, "%q has a control character in it", id)
-	}
-	return nil
+	return checkPlain(field, id)
 }
 
 func checkUUIDField(field, id string) error {

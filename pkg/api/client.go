@@ -40,13 +40,9 @@ type Client struct {
 	Invites     *Invites
 	Resellers   *Resellers
 
-	base          string
-	fingerprint   string
-	resellerKey   bool
-	readTimeout   time.Duration
-	createTimeout time.Duration
-	retries       int        // of a read
-	large         sync.Mutex // locked while a large answer is decoded
+	base        string
+	fingerprint string
+	large       sync.Mutex // locked while a large answer is decoded
 
 	// keyed returns the values that contain the key. It is a func so that packages that print values, such as
 	// fmt and slog, do not find the key in a Client.
@@ -64,10 +60,9 @@ func (c *Client) KeyFingerprint() string { return c.fingerprint }
 
 // keyed holds the parts of a Client that contain the key.
 type keyed struct {
-	headers func(body, key bool) http.Header
+	options
 	reads   *resty.Client
 	creates *resty.Client
-	hide    func(text string) string // replaces the key
 }
 
 // Option changes how New makes a Client.
@@ -206,21 +201,13 @@ func New(baseURL string, opts ...Option) (*Client, error) {
 			return nil, err
 		}
 	}
-	hide := func(text string) string { return secret.Hide(text, o.key) }
-	reads, creates, err := newTransport(o, hide)
+	reads, creates, err := newTransport(o)
 	if err != nil {
 		return nil, err
 	}
 	sum := sha256.Sum256([]byte(o.key))
-	c := &Client{
-		base:          strings.TrimRight(base.String(), "/"),
-		fingerprint:   hex.EncodeToString(sum[:8]),
-		resellerKey:   o.resellerKey,
-		readTimeout:   o.readTimeout,
-		createTimeout: o.createTimeout,
-		retries:       o.retries,
-	}
-	k := &keyed{o.headers, newResty(reads), newResty(creates), hide}
+	c := &Client{base: strings.TrimRight(base.String(), "/"), fingerprint: hex.EncodeToString(sum[:8])}
+	k := &keyed{o, newResty(reads), newResty(creates)}
 	if o.trace == nil { // a trace shows the body, and needs a copy of it
 		k.creates.SetPreRequestHook(func(_ *resty.Client, req *http.Request) error {
 			req.GetBody = nil // no layer below can send it again, and the gate need not copy the request
@@ -234,6 +221,9 @@ func New(baseURL string, opts ...Option) (*Client, error) {
 	c.Resellers = &Resellers{c}
 	return c, nil
 }
+
+// hide replaces the key in a text.
+func (o options) hide(text string) string { return secret.Hide(text, o.key) }
 
 // headers returns the headers of a request with or without a body, and with or without the key.
 func (o options) headers(body, key bool) http.Header {

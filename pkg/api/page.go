@@ -103,56 +103,38 @@ func eachWithdrawal(ctx context.Context, opts ListOptions, fetch fetchPage) iter
 		ahead := newPager(ctx, fetch)
 		defer ahead.stop()
 		first, got, err := firstPage(ahead, opts.FirstPage)
-		w := walk{based: opts.FirstPage != PageBaseAuto, recent: newRecent()}
+		recent, pages, stale, seen := newRecent(), 0, 0, int64(0)
+		last := false // as many pages as the service counts were read
 		for err == nil {
 			if opts.OnPage != nil {
 				opts.OnPage(got)
 			}
 			if got.size <= largeAnswer {
-				ahead.want(first+w.pages+1, int64(first)+got.PageCount-1)
+				ahead.want(first+pages+1, int64(first)+got.PageCount-1)
 			}
-			if !w.take(got, yield) || w.ended() {
+			pages++
+			stale++
+			for _, item := range got.Items {
+				if !recent.add(item.ID) {
+					continue
+				}
+				seen, stale = seen+1, 0
+				if !yield(item, nil) {
+					return
+				}
+			}
+			recent.endPage()
+			last = int64(pages) >= got.PageCount
+			// A page 0 without rows proves nothing if the service may count from 1.
+			if stale == 2 || last && seen == got.Total && (seen > 0 || opts.FirstPage != PageBaseAuto) {
 				return
 			}
-			got, err = ahead.page(first + w.pages)
+			got, err = ahead.page(first + pages)
 		}
-		if !w.last || !mayMeanNoSuchPage(err) { // a page after the last one may be refused
+		if !last || !mayMeanNoSuchPage(err) { // a page after the last one may be refused
 			yield(Withdrawal{}, err)
 		}
 	}
-}
-
-// walk is how far a list was read.
-type walk struct {
-	based       bool // the number of the first page is known
-	pages       int
-	seen, total int64 // how many withdrawals, and how many the service counts
-	last        bool  // as many pages as the service counts were read
-	stale       int   // the last pages in a row that had nothing new
-	recent      *recent
-}
-
-// take yields what is new on a page, and reports whether more is wanted.
-func (w *walk) take(got WithdrawalPage, yield func(Withdrawal, error) bool) bool {
-	w.pages++
-	w.stale++
-	w.total, w.last = got.Total, int64(w.pages) >= got.PageCount
-	for _, item := range got.Items {
-		if !w.recent.add(item.ID) {
-			continue
-		}
-		w.seen, w.stale = w.seen+1, 0
-		if !yield(item, nil) {
-			return false
-		}
-	}
-	w.recent.endPage()
-	return true
-}
-
-// ended reports whether the list has ended. A page 0 without rows proves nothing if the service may count from 1.
-func (w *walk) ended() bool {
-	return w.stale == 2 || w.last && w.seen == w.total && (w.seen > 0 || w.based)
 }
 
 // firstPage returns the first page and its number. If that is unknown, it asks for page 0. A service that

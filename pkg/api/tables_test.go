@@ -274,8 +274,8 @@ func TestNew(t *testing.T) {
 		t.Errorf("a sandbox's key for another machine: %v", err)
 	}
 	c, err := New("http://127.0.0.1", WithTimeouts(0, 0))
-	if err != nil || c.readTimeout != DefaultReadTimeout || c.createTimeout != DefaultCreateTimeout {
-		t.Errorf("zero timeouts: %v, %v, %v", c.readTimeout, c.createTimeout, err)
+	if err != nil || c.keyed().readTimeout != DefaultReadTimeout || c.keyed().createTimeout != DefaultCreateTimeout {
+		t.Errorf("zero timeouts: %v, %v", c, err)
 	}
 }
 

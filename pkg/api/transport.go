@@ -41,7 +41,7 @@ const idleForCreate = time.Second
 //  3. the caller's middlewares, if any, between two layers that keep them from changing an outcome;
 //  4. gate, for creates: finds out whether a failed request was written at all;
 //  5. the network, with one pool of connections for reads and creates.
-func newTransport(o options, hide func(string) string) (reads, creates http.RoundTripper, err error) {
+func newTransport(o options) (reads, creates http.RoundTripper, err error) {
 	trace := log.New(o.trace, "", 0)
 	stack := func(rt http.RoundTripper, creates bool) http.RoundTripper {
 		rt = whole{rt}
@@ -59,7 +59,7 @@ func newTransport(o options, hide func(string) string) (reads, creates http.Roun
 			}
 		}
 		if o.trace != nil {
-			rt = tracer{rt, trace, hide}
+			rt = tracer{rt, trace, o.hide}
 		}
 		return rt
 	}

@@ -98,15 +98,27 @@ func WaitFor(ctx context.Context, poll Poll, read func(context.Context) (done bo
 	e := &WaitError{}
 	for {
 		done, err := read(ctx)
-		if err == nil && done {
+		call, called := errors.AsType[*Error](err)
+		switch {
+		case err == nil && done:
 			return nil
-		}
-		call, _ := errors.AsType[*Error](err)
-		if e.ends(ctx, poll, err, call) {
+		case err == nil:
+			e.Read, e.Trouble = true, nil
+		case ctx.Err() != nil && errors.Is(err, ctx.Err()): // this says nothing about the service
+			if !e.Read {
+				e.Trouble = cmp.Or(e.Trouble, err)
+			}
+		case called && slices.Contains(lasting, call.Status), poll.Passes != nil && !poll.Passes(err):
+			e.Err, e.Trouble = err, nil
 			return e
+		default:
+			if e.Trouble == nil && ctx.Err() == nil && poll.Trouble != nil {
+				poll.Trouble(err)
+			}
+			e.Trouble = err
 		}
 		pause := cmp.Or(poll.Interval, DefaultWaitInterval)
-		if call != nil {
+		if called {
 			pause = max(pause, call.RetryAfter)
 		}
 		select {
@@ -116,28 +128,6 @@ func WaitFor(ctx context.Context, poll Poll, read func(context.Context) (done bo
 		case <-time.After(pause):
 		}
 	}
-}
-
-// ends records how a reading went, and reports whether the wait ends with it.
-// call is err if the service was called.
-func (e *WaitError) ends(ctx context.Context, poll Poll, err error, call *Error) bool {
-	switch {
-	case err == nil:
-		e.Read, e.Trouble = true, nil
-	case ctx.Err() != nil && errors.Is(err, ctx.Err()): // this says nothing about the service
-		if !e.Read {
-			e.Trouble = cmp.Or(e.Trouble, err)
-		}
-	case call != nil && slices.Contains(lasting, call.Status), poll.Passes != nil && !poll.Passes(err):
-		e.Err, e.Trouble = err, nil
-		return true
-	default:
-		if e.Trouble == nil && ctx.Err() == nil && poll.Trouble != nil {
-			poll.Trouble(err)
-		}
-		e.Trouble = err
-	}
-	return false
 }
 
 // WaitFor reads a withdrawal until its status is one of wait.Status, and returns it. An answer without a
@@ -186,14 +176,6 @@ func (w Wait) check() error {
 	return nil
 }
 
-func (w Wait) failsOn(r Reading) bool {
-	return among(r.Status, w.FailOn) || r.State != "" && among(r.State, w.FailOn)
-}
-
-func (w Wait) isFor(r Reading) bool {
-	return (len(w.Status) == 0 || among(r.Status, w.Status)) && (len(w.State) == 0 || among(r.State, w.State))
-}
-
 func waitFor[T any](
 	ctx context.Context, id string, wait Wait, get func(context.Context, string) (T, error), look func(T) Reading,
 ) (last T, err error) {
@@ -217,8 +199,9 @@ func waitFor[T any](
 		if now.State == "" && len(wait.State) > 0 {
 			return false, fmt.Errorf("the answer about %s %s has no state", now.kind, id)
 		}
-		failed = wait.failsOn(now)
-		done = failed || wait.isFor(now)
+		failed = among(now.Status, wait.FailOn) || now.State != "" && among(now.State, wait.FailOn)
+		done = failed || (len(wait.Status) == 0 || among(now.Status, wait.Status)) &&
+			(len(wait.State) == 0 || among(now.State, wait.State))
 		if !done && wait.Progress != nil {
 			wait.Progress(now)
 		}
