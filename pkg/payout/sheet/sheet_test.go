@@ -3,6 +3,7 @@ package sheet
 import (
 	"errors"
 	"io"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -222,7 +223,7 @@ func TestLook(t *testing.T) {
 	want := Layout{Columns: map[string]string{"address": "Pay to", "amount": "Total"}, Other: Ignore, SkipLines: 2,
 		UntilBlank: true,
 		Delimiter:  ";", Decimal: ",", Group: "."}
-	if err != nil || got.Check() != nil || !equal(got, want) {
+	if err != nil || got.Check() != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	got.Currency, got.NoOrderIDs = "Eur", true
@@ -248,17 +249,6 @@ func TestLook(t *testing.T) {
 	if got, err := LookCSV(strings.NewReader("x")); err == nil {
 		t.Errorf("%+v", got)
 	}
-}
-
-func equal(a, b Layout) bool {
-	same := len(a.Columns) == len(b.Columns)
-	for name, header := range a.Columns {
-		same = same && b.Columns[name] == header
-	}
-	a.Columns, b.Columns = nil, nil
-	return same && a.Other == b.Other && a.SkipLines == b.SkipLines && a.UntilBlank == b.UntilBlank &&
-		a.Delimiter == b.Delimiter &&
-		a.Encoding == b.Encoding && a.Decimal == b.Decimal && a.Group == b.Group
 }
 
 // FuzzCSV checks that any file is read to its end, or has an error, under any layout, and is looked at.

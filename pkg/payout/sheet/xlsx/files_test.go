@@ -59,16 +59,7 @@ func TestFilesOfPeople(t *testing.T) {
 			rows = Rows(data, l)
 			looked, err = Look(data, c.sheet)
 		}
-		var got []sheet.Cells
-		var wrong []string
-		for row := range rows {
-			for _, d := range row.Wrong {
-				wrong = append(wrong, d.String())
-			}
-			if row.Wrong == nil && !row.Below {
-				got = append(got, row.Cells)
-			}
-		}
+		got, wrong := readAll(rows)
 		if c.says == "" && (wrong != nil || !slices.Equal(got, c.rows)) || c.says != "" && (len(wrong) != 1 ||
 			!strings.HasPrefix(wrong[0], c.says)) {
 			t.Errorf("%s: %q, %q", file, got, wrong)

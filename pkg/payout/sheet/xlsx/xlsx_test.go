@@ -67,9 +67,9 @@ func styled(id, code string) []part {
 		{"xl/strings.xml", `<sst><si><r><t>D</t></r><r><rPr/><t>E1</t></r><rPh sb="0" eb="1"><t>de</t></rPh></si></sst>`}}
 }
 
-// read returns the rows of a workbook, and everything that is wrong with them.
-func readAll(workbook []byte, l sheet.Layout) (all []sheet.Cells, wrong []string) {
-	for row := range Rows(workbook, l) {
+// readAll returns rows, and everything that is wrong with them.
+func readAll(rows sheet.Rows) (all []sheet.Cells, wrong []string) {
+	for row := range rows {
 		for _, d := range row.Wrong {
 			wrong = append(wrong, d.String())
 		}
@@ -162,7 +162,7 @@ func TestWorkbook(t *testing.T) {
 		if l.Other == "" {
 			l.Other = sheet.Ignore
 		}
-		got, wrong := readAll(made(t, c.rows, c.behind, c.parts...), l)
+		got, wrong := readAll(Rows(made(t, c.rows, c.behind, c.parts...), l))
 		switch {
 		case c.says == "" && (wrong != nil || !slices.Equal(got, []sheet.Cells{want})):
 			t.Errorf("%s: %q, %q", name, got, wrong)
@@ -172,7 +172,7 @@ func TestWorkbook(t *testing.T) {
 	}
 	for _, text := range []string{"", "order_id", "PK\x03\x04", string(made(t, rowOf(number, ""), "")[:900]),
 		strings.Repeat("x", MaxFile+1)} {
-		if got, wrong := readAll([]byte(text), sheet.Layout{}); got != nil || len(wrong) != 1 {
+		if got, wrong := readAll(Rows([]byte(text), sheet.Layout{})); got != nil || len(wrong) != 1 {
 			t.Errorf("%.20q: %q, %q", text, got, wrong)
 		}
 	}
@@ -259,7 +259,7 @@ func FuzzRows(f *testing.F) {
 	f.Fuzz(func(t *testing.T, rows, format, merged string) {
 		workbook := made(t, rows, `<mergeCells><mergeCell ref="`+merged+`"/></mergeCells>`, styled("164", format)...)
 		for _, b := range [][]byte{workbook, []byte(rows)} {
-			readAll(b, sheet.Layout{Other: sheet.Ignore, UntilBlank: true})
+			readAll(Rows(b, sheet.Layout{Other: sheet.Ignore, UntilBlank: true}))
 			Look(b, "")
 			for range Texts(b) {
 			}
