@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -203,31 +202,41 @@ func answerWith(f fault) func(c *wireConn, r *http.Request) bool {
 	}
 }
 
+// onBoth runs a test with a new connection, and with one that has carried a request.
+func onBoth(
+	t *testing.T, name string, script func(c *wireConn, r *http.Request) bool,
+	test func(t *testing.T, w *wire, client *Client),
+) {
+	for _, reused := range []bool{false, true} {
+		t.Run(fmt.Sprintf("%s/reused=%t", name, reused), func(t *testing.T) {
+			w := newWire(t, script)
+			client := newClient(t, w.url)
+			if reused {
+				warm(t, client)
+			}
+			test(t, w, client)
+		})
+	}
+}
+
 // TestCreateIsSentOnce checks that a create reaches the server once, whatever the answer, and ends as the
 // table in the package documentation says.
 func TestCreateIsSentOnce(t *testing.T) {
-	elsewhere := newWire(t, func(c *wireConn, r *http.Request) bool { c.say(reply(200, `"elsewhere"`)); return true })
+	elsewhere := newWire(t, accepting)
 	for _, f := range append(unknownFaults(elsewhere.url), rejectingFaults()...) {
-		for _, reused := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s/reused=%t", f.name, reused), func(t *testing.T) {
-				w := newWire(t, answerWith(f))
-				client := newClient(t, w.url)
-				if reused {
-					warm(t, client)
-				}
-				id, err := client.Withdrawals.Create(context.Background(), sampleCreate())
-				e := failure(t, err)
-				if e.Outcome != f.create || e.Status != f.status || id != "" {
-					t.Errorf("got %v, HTTP %d, id %q (%v), want %v, HTTP %d", e.Outcome, e.Status, id, err, f.create, f.status)
-				}
-				if e.Outcome == Rejected && (e.Reason == "no_funds") != (e.Code == 1001) {
-					t.Errorf("the envelope is not in the error: %+v", e)
-				}
-				if began, whole := w.began.Load(), w.whole.Load(); began != 1 || whole != 1 {
-					t.Errorf("%d requests began to arrive and %d arrived, want 1", began, whole)
-				}
-			})
-		}
+		onBoth(t, f.name, answerWith(f), func(t *testing.T, w *wire, client *Client) {
+			id, err := client.Withdrawals.Create(context.Background(), sampleCreate())
+			e := failure(t, err)
+			if e.Outcome != f.create || e.Status != f.status || id != "" {
+				t.Errorf("got %v, HTTP %d, id %q (%v), want %v, HTTP %d", e.Outcome, e.Status, id, err, f.create, f.status)
+			}
+			if e.Outcome == Rejected && (e.Reason == "no_funds") != (e.Code == 1001) {
+				t.Errorf("the envelope is not in the error: %+v", e)
+			}
+			if began, whole := w.began.Load(), w.whole.Load(); began != 1 || whole != 1 {
+				t.Errorf("%d requests began to arrive and %d arrived, want 1", began, whole)
+			}
+		})
 	}
 	if n := elsewhere.conns.Load(); n != 0 {
 		t.Errorf("%d connections were made to where a redirect pointed", n)
@@ -238,21 +247,17 @@ func TestCreateIsSentOnce(t *testing.T) {
 // too.
 func TestEveryCreateIsSentOnce(t *testing.T) {
 	ctx := context.Background()
+	do := func(method string, body []byte) func(c *Client) error {
+		return func(c *Client) error { return err2(c.Do(ctx, method, "/api/other", body)) }
+	}
 	calls := map[string]func(c *Client) error{
 		"invoice": func(c *Client) error {
-			_, err := c.Invoices.Create(ctx, CreateInvoice{Title: "Tea", Currency: Currency{Fiat, "Usd"},
-				Items: []InvoiceItem{{"Tea", 250}}})
-			return err
+			return err2(c.Invoices.Create(ctx, CreateInvoice{Title: "Tea", Currency: Currency{Fiat, "Usd"},
+				Items: []InvoiceItem{{"Tea", 250}}}))
 		},
-		"invite": func(c *Client) error {
-			_, err := c.Invites.Create(ctx, "7c9e6679-7425-40de-944b-e07fc1f90ae7")
-			return err
-		},
-		"raw POST":           func(c *Client) error { _, err := c.Do(ctx, "POST", "/api/other", []byte("{}")); return err },
-		"raw POST, no body":  func(c *Client) error { _, err := c.Do(ctx, "POST", "/api/other", nil); return err },
-		"raw PUT":            func(c *Client) error { _, err := c.Do(ctx, "PUT", "/api/other", []byte("{}")); return err },
-		"raw PATCH, no body": func(c *Client) error { _, err := c.Do(ctx, "PATCH", "/api/other", nil); return err },
-		"raw DELETE":         func(c *Client) error { _, err := c.Do(ctx, "DELETE", "/api/other", nil); return err },
+		"invite":   func(c *Client) error { return err2(c.Invites.Create(ctx, someID)) },
+		"raw POST": do("POST", []byte("{}")), "raw POST, no body": do("POST", nil), "raw PUT": do("PUT", []byte("{}")),
+		"raw PATCH, no body": do("PATCH", nil), "raw DELETE": do("DELETE", nil),
 	}
 	for _, f := range []fault{
 		{name: "reset", do: (*wireConn).reset}, {name: "closed"},
@@ -261,21 +266,14 @@ func TestEveryCreateIsSentOnce(t *testing.T) {
 		{name: "429", answer: reply(429, ""), status: 429},
 	} {
 		for name, call := range calls {
-			for _, reused := range []bool{false, true} {
-				t.Run(fmt.Sprintf("%s/%s/reused=%t", name, f.name, reused), func(t *testing.T) {
-					w := newWire(t, answerWith(f))
-					client := newClient(t, w.url)
-					if reused {
-						warm(t, client)
-					}
-					if e := failure(t, call(client)); e.Outcome != Unknown {
-						t.Errorf("got %v, want unknown", e)
-					}
-					if n := w.began.Load() + w.reads.Load(); n != 1 { // a wire counts a DELETE as a read
-						t.Errorf("%d requests, want 1", n)
-					}
-				})
-			}
+			onBoth(t, name+"/"+f.name, answerWith(f), func(t *testing.T, w *wire, client *Client) {
+				if e := failure(t, call(client)); e.Outcome != Unknown {
+					t.Errorf("got %v, want unknown", e)
+				}
+				if n := w.began.Load() + w.reads.Load(); n != 1 { // a wire counts a DELETE as a read
+					t.Errorf("%d requests, want 1", n)
+				}
+			})
 		}
 	}
 }
@@ -303,82 +301,59 @@ func TestCreateAccepted(t *testing.T) {
 // TestCreateNotSent checks that a failure before the first byte is NotSent, and that no server sees any of
 // the request.
 func TestCreateNotSent(t *testing.T) {
-	notSent := func(t *testing.T, client *Client, ctx context.Context, w *wire) error {
-		t.Helper()
-		_, err := client.Withdrawals.Create(ctx, sampleCreate())
-		if e := failure(t, err); e.Outcome != NotSent {
-			t.Errorf("got %v, want not sent", e)
-		}
-		if w != nil && w.began.Load() != 0 {
-			t.Errorf("%d requests reached the server", w.began.Load())
-		}
-		return err
-	}
-	ctx := context.Background()
-	t.Run("connection refused", func(t *testing.T) {
-		w := newWire(t, accepting)
-		w.stop()
-		notSent(t, newClient(t, w.url), ctx, w)
-	})
-	t.Run("connection refused, where there was one", func(t *testing.T) {
-		w := newWire(t, accepting)
-		rt := network(options{})
-		client := newClientOn(t, rt, w.url)
-		warm(t, client)
-		rt.CloseIdleConnections()
-		w.stop()
-		notSent(t, client, ctx, w)
-	})
-	t.Run("no such host", func(t *testing.T) {
+	plain := newWire(t, accepting)
+	stopped := newWire(t, accepting)
+	stopped.stop()
+	untrusted, _ := tlsWire(t, accepting, 0)
+	old, _ := tlsWire(t, accepting, tls.VersionTLS11)
+	for name, tt := range map[string]struct{ url, says string }{
+		"connection refused": {stopped.url, ""},
 		// A name with two dots in a row is invalid, so the resolver does not ask a server.
-		notSent(t, newClient(t, "https://pay..example"), ctx, nil)
-	})
-	t.Run("a certificate nobody trusts", func(t *testing.T) {
-		w, _ := tlsWire(t, accepting, 0)
-		notSent(t, newClient(t, w.url), ctx, w)
-	})
-	t.Run("TLS 1.1", func(t *testing.T) {
-		w, _ := tlsWire(t, accepting, tls.VersionTLS11)
-		err := notSent(t, newClient(t, w.url), ctx, w)
-		if !strings.Contains(err.Error(), "protocol version") {
-			t.Errorf("it failed for another reason: %v", err)
-		}
-	})
-	t.Run("no TLS at all", func(t *testing.T) {
+		"no such host":                {"https://pay..example", ""},
+		"a certificate nobody trusts": {untrusted.url, ""},
+		"TLS 1.1":                     {old.url, "protocol version"},
 		// Its first bytes begin a ClientHello, which this server takes as a request that it cannot read.
-		w := newWire(t, accepting)
-		notSent(t, newClient(t, "https"+strings.TrimPrefix(w.url, "http")), ctx, w)
-	})
-	t.Run("given up before", func(t *testing.T) {
-		w := newWire(t, accepting)
-		ctx, cancel := context.WithCancel(ctx)
-		cancel()
-		if err := notSent(t, newClient(t, w.url), ctx, w); !errors.Is(err, context.Canceled) {
-			t.Errorf("the reason is lost: %v", err)
+		"no TLS at all": {"https" + strings.TrimPrefix(plain.url, "http"), ""},
+	} {
+		_, err := newClient(t, tt.url).Withdrawals.Create(t.Context(), sampleCreate())
+		if e := failure(t, err); e.Outcome != NotSent || !strings.Contains(err.Error(), tt.says) {
+			t.Errorf("%s: got %v, want not sent", name, e)
 		}
-		if w.conns.Load() != 0 {
-			t.Error("it connected nevertheless")
+	}
+	for _, w := range []*wire{plain, stopped, untrusted, old} {
+		if w.began.Load() != 0 {
+			t.Errorf("%d requests reached a server", w.began.Load())
 		}
-	})
-	t.Run("given up while TLS is negotiated", func(t *testing.T) {
-		ctx, cancel := context.WithCancel(ctx)
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
+	}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	w := newWire(t, accepting)
+	_, err := newClient(t, w.url).Withdrawals.Create(ctx, sampleCreate())
+	if e := failure(t, err); e.Outcome != NotSent || !errors.Is(err, context.Canceled) || w.conns.Load() != 0 {
+		t.Errorf("given up before: got %v after %d connections", e, w.conns.Load())
+	}
+}
+
+// TestCreateGivenUpInTheHandshake checks that a create that is given up while TLS is negotiated is not sent.
+func TestCreateGivenUpInTheHandshake(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	listener := must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0"))
+	defer listener.Close()
+	go func() {
+		conn, err := listener.Accept()
 		if err != nil {
-			t.Fatal(err)
+			return
 		}
-		defer listener.Close()
-		go func() {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			defer conn.Close()
-			conn.Read(make([]byte, 1))
-			cancel()
-			conn.Read(make([]byte, 64<<10))
-		}()
-		notSent(t, newClient(t, "https://"+listener.Addr().String()), ctx, nil)
-	})
+		defer conn.Close()
+		conn.Read(make([]byte, 1))
+		cancel()
+		conn.Read(make([]byte, 64<<10))
+	}()
+	_, err := newClient(t, "https://"+listener.Addr().String()).Withdrawals.Create(ctx, sampleCreate())
+	if e := failure(t, err); e.Outcome != NotSent {
+		t.Errorf("got %v, want not sent", e)
+	}
 }
 
 // tlsWire returns a wire behind TLS, and what trusts its certificate.
@@ -419,77 +394,53 @@ func TestCanceledCreateIsUnknown(t *testing.T) {
 		"in the headers":    "HTTP/1.1 200 OK\r\nX: ",
 		"in the body":       "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n\"w",
 	} {
-		for _, reused := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s/reused=%t", name, reused), func(t *testing.T) {
-				ctx, cancel := context.WithCancel(context.Background())
-				w := newWire(t, func(c *wireConn, r *http.Request) bool {
-					c.say(answered)
-					cancel()
-					c.in.Peek(1) // until the client hangs up
-					return false
-				})
-				client := newClient(t, w.url)
-				if reused {
-					warm(t, client)
-				}
-				_, err := client.Withdrawals.Create(ctx, sampleCreate())
-				if e := failure(t, err); e.Outcome != Unknown || !errors.Is(err, context.Canceled) {
-					t.Errorf("got %v, want unknown and the reason", e)
-				}
-				if n := w.began.Load(); n != 1 {
-					t.Errorf("%d requests, want 1", n)
-				}
-			})
-		}
+		var cancel context.CancelFunc
+		onBoth(t, name, func(c *wireConn, r *http.Request) bool {
+			c.say(answered)
+			cancel()
+			c.in.Peek(1) // until the client hangs up
+			return false
+		}, func(t *testing.T, w *wire, client *Client) {
+			var ctx context.Context
+			ctx, cancel = context.WithCancel(t.Context())
+			_, err := client.Withdrawals.Create(ctx, sampleCreate())
+			if e := failure(t, err); e.Outcome != Unknown || !errors.Is(err, context.Canceled) || w.began.Load() != 1 {
+				t.Errorf("got %v after %d requests, want unknown and the reason", e, w.began.Load())
+			}
+		})
 	}
 }
 
 // TestCreateGivenUpBeforeTheFirstByte cancels between getting a connection and the first byte. The request
 // does not arrive, but its outcome is unknown, because an interrupted write cannot be trusted.
 func TestCreateGivenUpBeforeTheFirstByte(t *testing.T) {
-	for _, secure := range []bool{false, true} {
-		for _, reused := range []bool{false, true} {
-			t.Run(fmt.Sprintf("TLS=%t/reused=%t", secure, reused), func(t *testing.T) {
-				var arrived atomic.Int32
-				server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					if r.Method == "POST" {
-						arrived.Add(1)
-					}
-					io.WriteString(w, sampleWithdrawal)
-				}))
-				server.Config.ErrorLog = log.New(io.Discard, "", 0)
-				var roots *x509.CertPool
-				if secure {
-					server.StartTLS()
-					roots = server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
-				} else {
-					server.Start()
+	for n := range 4 {
+		secure, reused := n&1 > 0, n&2 > 0
+		w, roots := newWire(t, accepting), (*x509.CertPool)(nil)
+		if secure {
+			w, roots = tlsWire(t, accepting, 0)
+		}
+		client := newClientOn(t, network(options{roots: roots}), w.url)
+		if reused {
+			warm(t, client)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var conn net.Conn
+		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+			GotConn: func(info httptrace.GotConnInfo) { conn = info.Conn },
+			WroteHeaders: func() { // into a buffer, which is not flushed yet
+				cancel()
+				for conn.SetDeadline(time.Time{}) == nil { // until the connection is closed
+					runtime.Gosched()
 				}
-				client := newClientOn(t, network(options{roots: roots}), server.URL)
-				if reused {
-					warm(t, client)
-				}
-				ctx, cancel := context.WithCancel(context.Background())
-				var conn net.Conn
-				ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-					GotConn: func(info httptrace.GotConnInfo) { conn = info.Conn },
-					WroteHeaders: func() { // into a buffer, which is not flushed yet
-						cancel()
-						for conn.SetDeadline(time.Time{}) == nil { // until the connection is closed
-							runtime.Gosched()
-						}
-					},
-				})
-				_, err := client.Withdrawals.Create(ctx, sampleCreate())
-				if e := failure(t, err); e.Outcome != Unknown && e.Outcome != NotSent || !errors.Is(err, context.Canceled) {
-					t.Errorf("got %v", e)
-				}
-				client.closeIdle()
-				server.Close() // waits for the requests in flight
-				if arrived.Load() != 0 {
-					t.Error("the request arrived")
-				}
-			})
+			},
+		})
+		_, err := client.Withdrawals.Create(ctx, sampleCreate())
+		client.closeIdle()
+		w.stop() // waits for the requests in flight
+		if e := failure(t, err); e.Outcome != Unknown && e.Outcome != NotSent || !errors.Is(err, context.Canceled) ||
+			w.whole.Load() != 0 {
+			t.Errorf("TLS=%t, reused=%t: got %v, and %d arrived", secure, reused, e, w.whole.Load())
 		}
 	}
 }
@@ -723,22 +674,33 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 // From here on, the clock is fake and the network is in memory: pauses and time-outs pass at once, and
 // exactly.
 
+// inBubble runs a test with a client and its wire in memory.
+func inBubble(
+	t *testing.T, name string, script func(c *wireConn, r *http.Request) bool,
+	test func(t *testing.T, client *Client, w *wire, took func() time.Duration), opts ...Option,
+) {
+	t.Run(name, func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			client, w, end := inMemory(t, script, opts...)
+			defer end()
+			start := time.Now()
+			test(t, client, w, func() time.Duration { return time.Since(start) })
+		})
+	})
+}
+
 // TestReadRetries tests every fault with reads: how often they are tried, and their outcome.
 func TestReadRetries(t *testing.T) {
 	calls := map[string]func(c *Client) error{
-		"GET": func(c *Client) error { _, err := c.Withdrawals.Get(context.Background(), "w-1"); return err },
+		"GET": func(c *Client) error { return err2(c.Withdrawals.Get(context.Background(), "w-1")) },
 		"list": func(c *Client) error {
-			_, err := c.Withdrawals.List(context.Background(), WithdrawalFilter{}, 0, 10)
-			return err
+			return err2(c.Withdrawals.List(context.Background(), WithdrawalFilter{}, 0, 10))
 		},
 	}
 	for _, f := range append(unknownFaults("http://127.0.0.1:2"), rejectingFaults()...) {
 		for method, call := range calls {
-			t.Run(f.name+"/"+method, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					client, w, end := inMemory(t, answerWith(f))
-					defer end()
-					start := time.Now()
+			inBubble(t, f.name+"/"+method, answerWith(f),
+				func(t *testing.T, client *Client, w *wire, took func() time.Duration) {
 					e := failure(t, call(client))
 					if e.Outcome != f.read || e.Status != f.status {
 						t.Errorf("got %v, HTTP %d (%v), want %v, HTTP %d", e.Outcome, e.Status, e, f.read, f.status)
@@ -746,32 +708,27 @@ func TestReadRetries(t *testing.T) {
 					if n := int(w.reads.Load() + w.whole.Load()); n != f.reads {
 						t.Errorf("it was sent %d times, want %d", n, f.reads)
 					}
-					if took := time.Since(start); took > 1400*time.Millisecond {
-						t.Errorf("the pauses took %s, more than 200, 400 and 800 ms", took)
+					if took() > 1400*time.Millisecond {
+						t.Errorf("the pauses took %s, more than 200, 400 and 800 ms", took())
 					}
 				})
-			})
 		}
 	}
 }
 
 func TestWithRetries(t *testing.T) {
+	script := func(c *wireConn, r *http.Request) bool { c.say(reply(503, "")); return true }
 	for retries, want := range map[int]int32{-1: 1, 0: 1, 1: 2, 5: 6} {
-		synctest.Test(t, func(t *testing.T) {
-			client, w, end := inMemory(t, func(c *wireConn, r *http.Request) bool {
-				c.say(reply(503, ""))
-				return true
-			}, WithRetries(retries))
-			defer end()
+		inBubble(t, fmt.Sprint(retries), script, func(t *testing.T, client *Client, w *wire, _ func() time.Duration) {
 			_, err := client.Withdrawals.Get(context.Background(), "w-1")
 			if failure(t, err).Status != 503 || w.reads.Load() != want {
-				t.Errorf("%d retries: %d requests, want %d (%v)", retries, w.reads.Load(), want, err)
+				t.Errorf("%d requests, want %d (%v)", w.reads.Load(), want, err)
 			}
 			client.Withdrawals.Create(context.Background(), sampleCreate())
 			if w.began.Load() != 1 {
-				t.Errorf("%d retries: the create was sent %d times", retries, w.began.Load())
+				t.Errorf("the create was sent %d times", w.began.Load())
 			}
-		})
+		}, WithRetries(retries))
 	}
 }
 
@@ -788,31 +745,23 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 		{"Sat, 01 Jan 2000 00:05:00 GMT", 1, 0},
 		{"99999999999999999999", 1, 0},
 	} {
-		t.Run(tt.header, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				requests := 0
-				client, _, end := inMemory(t, func(c *wireConn, r *http.Request) bool {
-					if requests++; requests == 1 {
-						c.say(reply(429, goodEnvelope, "Retry-After: "+tt.header))
-					} else {
-						c.say(reply(200, sampleWithdrawal))
-					}
-					return true
-				}, WithTimeouts(time.Minute, 0))
-				defer end()
-				start := time.Now()
-				_, err := client.Withdrawals.Get(context.Background(), "w-1")
-				if requests != tt.requests || time.Since(start) != tt.took {
-					t.Errorf("%d requests in %s, want %d in %s", requests, time.Since(start), tt.requests, tt.took)
-				}
-				if tt.requests == 1 && failure(t, err).RetryAfter <= maxRetryAfter {
-					t.Errorf("the caller is not told to wait: %+v", failure(t, err))
-				}
-				if tt.requests == 2 && err != nil {
-					t.Error(err)
-				}
-			})
-		})
+		requests := 0
+		inBubble(t, tt.header, func(c *wireConn, r *http.Request) bool {
+			if requests++; requests == 1 {
+				c.say(reply(429, goodEnvelope, "Retry-After: "+tt.header))
+			} else {
+				c.say(reply(200, sampleWithdrawal))
+			}
+			return true
+		}, func(t *testing.T, client *Client, w *wire, took func() time.Duration) {
+			_, err := client.Withdrawals.Get(context.Background(), "w-1")
+			if requests != tt.requests || took() != tt.took {
+				t.Errorf("%d requests in %s, want %d in %s", requests, took(), tt.requests, tt.took)
+			}
+			if tt.requests == 1 && failure(t, err).RetryAfter <= maxRetryAfter || tt.requests == 2 && err != nil {
+				t.Errorf("got %v", err)
+			}
+		}, WithTimeouts(time.Minute, 0))
 	}
 }
 
@@ -820,97 +769,64 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 // whose time ends in a pause returns the previous answer.
 func TestRetryWithinTheTime(t *testing.T) {
 	for header, atOnce := range map[string]bool{"Retry-After: 9": true, "X-None: 0": false} {
-		synctest.Test(t, func(t *testing.T) {
-			client, w, end := inMemory(t, func(c *wireConn, r *http.Request) bool { c.say(reply(503, "", header)); return true },
-				WithTimeouts(8*time.Second, 0), WithRetries(1000))
-			defer end()
-			start := time.Now()
+		script := func(c *wireConn, r *http.Request) bool { c.say(reply(503, "", header)); return true }
+		inBubble(t, header, script, func(t *testing.T, client *Client, w *wire, took func() time.Duration) {
 			_, err := client.Withdrawals.Get(context.Background(), "w-1")
-			took := time.Since(start)
-			if e := failure(t, err); e.Status != 503 || e.Outcome != Failed || atOnce != (took == 0) ||
-				!atOnce && took != 8*time.Second {
-				t.Errorf("%s: got %v after %s and %d requests", header, e, took, w.reads.Load())
+			if e := failure(t, err); e.Status != 503 || e.Outcome != Failed || atOnce != (took() == 0) ||
+				!atOnce && took() != 8*time.Second {
+				t.Errorf("got %v after %s and %d requests", e, took(), w.reads.Load())
 			}
-		})
+		}, WithTimeouts(8*time.Second, 0), WithRetries(1000))
 	}
 }
 
 func TestCancelStopsRetriesAtOnce(t *testing.T) {
-	for name, script := range map[string]func(c *wireConn, r *http.Request) bool{
-		"in the pause": func(c *wireConn, r *http.Request) bool {
-			c.say(reply(503, "", "Retry-After: 20"))
-			return true
-		},
-		"without an answer": func(c *wireConn, r *http.Request) bool { c.in.Peek(1); return false },
-		"between the chunks": func(c *wireConn, r *http.Request) bool {
-			c.say("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{")
-			c.in.Peek(1)
-			return false
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				client, w, end := inMemory(t, script)
-				defer end()
+	for name, answer := range map[string]string{"in the pause": reply(503, "", "Retry-After: 20"), "without an answer": "",
+		"in the answer": "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"} {
+		inBubble(t, name, func(c *wireConn, r *http.Request) bool { c.say(answer); c.in.Peek(1); return false },
+			func(t *testing.T, client *Client, w *wire, took func() time.Duration) {
 				ctx, cancel := context.WithCancel(context.Background())
 				time.AfterFunc(3*time.Second, cancel)
-				start := time.Now()
 				_, err := client.Withdrawals.Get(ctx, "w-1")
-				if e := failure(t, err); !errors.Is(err, context.Canceled) || e.Outcome != Failed {
-					t.Errorf("got %v", err)
-				}
-				if took := time.Since(start); took != 3*time.Second || w.reads.Load() != 1 {
-					t.Errorf("it stopped after %s and %d requests, want 3s and 1", took, w.reads.Load())
+				if e := failure(t, err); !errors.Is(err, context.Canceled) || e.Outcome != Failed ||
+					took() != 3*time.Second || w.reads.Load() != 1 {
+					t.Errorf("got %v after %s and %d requests, want 3s and 1", err, took(), w.reads.Load())
 				}
 			})
-		})
 	}
 }
 
 func TestTimeouts(t *testing.T) {
-	silence := func(c *wireConn, r *http.Request) bool { c.in.Peek(1); return false }
 	for _, tt := range []struct {
-		name   string
-		script func(c *wireConn, r *http.Request) bool
-		takes  int32 // bytes of the request; 0: all
+		name, answer string
+		takes        int32 // bytes of the request; 0: all
 	}{
-		{"without an answer", silence, 0},
-		{"in the headers", func(c *wireConn, r *http.Request) bool { c.say("HTTP/1.1 200 OK\r\n"); return silence(c, r) }, 0},
-		{"in the body", func(c *wireConn, r *http.Request) bool {
-			c.say("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n\"w-1\"")
-			return silence(c, r)
-		}, 0},
-		{"while sending", silence, 1},
+		{"without an answer", "", 0}, {"in the headers", "HTTP/1.1 200 OK\r\n", 0},
+		{"in the body", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n\"w-1\"", 0}, {"while sending", "", 1},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				client, w, end := inMemory(t, tt.script)
-				defer end()
+		inBubble(t, tt.name, func(c *wireConn, r *http.Request) bool { c.say(tt.answer); c.in.Peek(1); return false },
+			func(t *testing.T, client *Client, w *wire, took func() time.Duration) {
 				w.takes.Store(tt.takes)
-				start := time.Now()
 				_, err := client.Withdrawals.Create(context.Background(), sampleCreate())
 				if e := failure(t, err); e.Outcome != Unknown || !errors.Is(err, context.DeadlineExceeded) ||
-					time.Since(start) != DefaultCreateTimeout {
-					t.Errorf("create: got %v after %s", err, time.Since(start))
+					took() != DefaultCreateTimeout {
+					t.Errorf("create: got %v after %s", err, took())
 				}
-				start = time.Now()
 				_, err = client.Withdrawals.Get(context.Background(), "w-1")
 				if e := failure(t, err); e.Outcome != Failed || !errors.Is(err, context.DeadlineExceeded) ||
-					time.Since(start) != DefaultReadTimeout {
-					t.Errorf("read: got %v after %s", err, time.Since(start))
+					took() != DefaultCreateTimeout+DefaultReadTimeout {
+					t.Errorf("read: got %v after %s", err, took())
 				}
 				if w.began.Load() > 1 || w.reads.Load() > 1 {
 					t.Errorf("%d creates and %d reads, want at most 1 each", w.began.Load(), w.reads.Load())
 				}
 			})
-		})
 	}
 }
 
 // TestTimeoutsBeforeSending checks that a time-out before a connection is made is not an unknown outcome,
 // whether it is the network's own or the call's.
 func TestTimeoutsBeforeSending(t *testing.T) {
-	type dial = func(ctx context.Context, network, address string) (net.Conn, error)
 	connecting := func(context.Context, string, string) (net.Conn, error) {
 		time.Sleep(10 * time.Second) // as long as the dialer tries
 		return nil, &net.OpError{Op: "dial", Err: context.DeadlineExceeded}
@@ -920,29 +836,22 @@ func TestTimeoutsBeforeSending(t *testing.T) {
 		go io.Copy(io.Discard, server) // accepts everything and says nothing
 		return &gatedConn{Conn: client}, nil
 	}
-	for _, tt := range []struct {
-		name, base    string
-		dial          dial
-		timeout, took time.Duration
-	}{
-		{"connecting", "http://127.0.0.1:1", connecting, 90 * time.Second, 10 * time.Second},
-		{"connecting, in the call's own time", "http://127.0.0.1:1", connecting, 3 * time.Second, 3 * time.Second},
-		{"TLS", "https://127.0.0.1:1", negotiating, 90 * time.Second, 10 * time.Second},
-		{"TLS, in the call's own time", "https://127.0.0.1:1", negotiating, 3 * time.Second, 3 * time.Second},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
+	for base, dial := range map[string]func(context.Context, string, string) (net.Conn, error){
+		"http://127.0.0.1:1": connecting, "https://127.0.0.1:1": negotiating} {
+		for timeout, want := range map[time.Duration]time.Duration{90 * time.Second: 10 * time.Second,
+			3 * time.Second: 3 * time.Second} {
 			synctest.Test(t, func(t *testing.T) {
 				rt := network(options{})
-				rt.DialContext = tt.dial
-				client := must[*Client](t)(New(tt.base, WithTransport(gate{rt}), WithTimeouts(0, tt.timeout)))
+				rt.DialContext = dial
+				client := must[*Client](t)(New(base, WithTransport(gate{rt}), WithTimeouts(0, timeout)))
 				start := time.Now()
 				_, err := client.Withdrawals.Create(context.Background(), sampleCreate())
-				if e := failure(t, err); e.Outcome != NotSent || time.Since(start) != tt.took {
-					t.Errorf("got %v after %s, want not sent after %s", err, time.Since(start), tt.took)
+				if e := failure(t, err); e.Outcome != NotSent || time.Since(start) != want {
+					t.Errorf("%s: got %v after %s, want not sent after %s", base, err, time.Since(start), want)
 				}
 				time.Sleep(10 * time.Second) // until the dialer has given up too
 			})
-		})
+		}
 	}
 }
 
@@ -966,9 +875,7 @@ func TestReadRetriesNetworkTimeouts(t *testing.T) {
 
 // TestIdleConnections checks that a connection that was idle for longer than a second is not reused.
 func TestIdleConnections(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		client, w, end := inMemory(t, accepting)
-		defer end()
+	inBubble(t, "", accepting, func(t *testing.T, client *Client, w *wire, _ func() time.Duration) {
 		for _, tt := range []struct {
 			idle  time.Duration
 			conns int32
