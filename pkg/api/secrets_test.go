@@ -249,96 +249,71 @@ func TestPrintedClientShowsNoKey(t *testing.T) {
 	client.closeIdle()
 }
 
-// afterReuse returns a context in which a create that gets a used connection calls do before anything is
-// written to it.
-func afterReuse(ctx context.Context, do func(net.Conn)) context.Context {
-	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
+// keptOnce returns a client with an idle connection, which the wire closes when hangUp is called. do is called when
+// a create gets that connection, before anything is written to it.
+func keptOnce(t *testing.T, do func(net.Conn), opts ...Option) (
+	ctx context.Context, client *Client, w *wire, hangUp func(),
+) {
+	hungUp := make(chan struct{})
+	w = newWire(t, func(c *wireConn, r *http.Request) bool {
+		if accepting(c, r); r.Method == "GET" {
+			<-hungUp
+		} else if !r.Close {
+			t.Error("the new connection is kept in a transport that nobody uses again")
+		}
+		return false
+	})
+	client = ownClient(t, w.url, opts...)
+	must[Withdrawal](t)(client.Withdrawals.Get(t.Context(), "w-1"))
+	ctx = httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
 		if info.Reused {
 			do(info.Conn)
 		}
 	}})
+	return ctx, client, w, func() { close(hungUp) }
 }
 
 // TestKeptConnectionThatCloses checks that a kept connection that closes before the first byte of a create is
-// replaced once, and that the create arrives once. A connection with a written byte is not replaced.
+// replaced once, and that the create arrives once.
 func TestKeptConnectionThatCloses(t *testing.T) {
+	do := func(body []byte) func(ctx context.Context, c *Client) error {
+		return func(ctx context.Context, c *Client) error { return err2(c.Do(ctx, "POST", "/api/other", body)) }
+	}
+	create := func(ctx context.Context, c *Client) error { return err2(c.Withdrawals.Create(ctx, sampleCreate())) }
 	for _, tt := range []struct {
-		name    string
-		call    func(ctx context.Context, c *Client) error
-		refuse  bool // the new connection is not accepted
-		outcome Outcome
-		whole   int32
+		name  string
+		call  func(ctx context.Context, c *Client) error
+		whole int32 // creates that arrive; 0: the new connection is not accepted
 	}{
-		{name: "create", whole: 1},
-		{name: "raw, with a body", whole: 1, call: func(ctx context.Context, c *Client) error {
-			_, err := c.Do(ctx, "POST", "/api/other", []byte(`{"a":1}`))
-			return err
-		}},
-		{name: "raw, without a body", whole: 1, call: func(ctx context.Context, c *Client) error {
-			_, err := c.Do(ctx, "POST", "/api/other", nil)
-			return err
-		}},
-		{name: "the service is gone", refuse: true, outcome: NotSent},
+		{"create", create, 1}, {"raw, with a body", do([]byte(`{"a":1}`)), 1}, {"raw, without a body", do(nil), 1},
+		{"the service is gone", create, 0},
 	} {
-		for _, traced := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s/traced=%t", tt.name, traced), func(t *testing.T) {
-				hangUp := make(chan struct{})
-				w := newWire(t, nil)
-				w.script = func(c *wireConn, r *http.Request) bool {
-					if r.URL.Query().Get("id") == "last" {
-						c.say(reply(200, sampleWithdrawal))
-						<-hangUp
-						return false
-					}
-					if !r.Close {
-						t.Error("the new connection is kept in a transport that nobody uses again")
-					}
-					c.say(reply(200, `"w-1"`))
-					return false
+		for _, opts := range [][]Option{nil, {WithTrace(io.Discard)}} {
+			var ctx context.Context
+			var client *Client
+			var w *wire
+			var hangUp func()
+			reused, asked := 0, 0
+			ctx, client, w, hangUp = keptOnce(t, func(conn net.Conn) {
+				if reused++; tt.whole == 0 {
+					w.listener.Close()
 				}
-				opts := []Option{WithAPIKey("key")}
-				if traced {
-					opts = append(opts, WithTrace(io.Discard))
+				hangUp()
+				for conn.(*gatedConn).state.Load() != gateShut { // until the client has closed it as well
+					conn.Read(nil)
 				}
-				client := must[*Client](t)(New(w.url, opts...))
-				defer client.closeIdle()
-				must[Withdrawal](t)(client.Withdrawals.Get(t.Context(), "last"))
-				reused, asked := 0, 0
-				ctx := afterReuse(t.Context(), func(conn net.Conn) {
-					reused++
-					if tt.refuse {
-						w.listener.Close()
-					}
-					close(hangUp)
-					for conn.(*gatedConn).state.Load() != gateShut { // until the client has closed it as well
-						conn.Read(nil)
-					}
-				})
-				ctx = BeforeSending(ctx, func() error { asked++; return nil })
-				call := tt.call
-				if call == nil {
-					call = func(ctx context.Context, c *Client) error {
-						id, err := c.Withdrawals.Create(ctx, sampleCreate())
-						if err == nil && id != "w-1" {
-							t.Errorf("got %q", id)
-						}
-						return err
-					}
-				}
-				err := call(ctx, client)
-				if tt.whole == 1 && err != nil || tt.whole == 0 && failure(t, err).Outcome != tt.outcome {
-					t.Errorf("got %v", err)
-				}
-				client.closeIdle()
-				w.stop()
-				if w.began.Load() != tt.whole || w.whole.Load() != tt.whole || reused != 1 || asked != int(tt.whole) {
-					t.Errorf("%d creates began to arrive and %d arrived, want %d; %d asked, %d on a used connection",
-						w.began.Load(), w.whole.Load(), tt.whole, asked, reused)
-				}
-				if want := tt.whole + 1; w.conns.Load() != want {
-					t.Errorf("%d connections, want %d", w.conns.Load(), want)
-				}
-			})
+			}, opts...)
+			err := tt.call(BeforeSending(ctx, func() error { asked++; return nil }), client)
+			if tt.whole == 1 && err != nil || tt.whole == 0 && failure(t, err).Outcome != NotSent {
+				t.Errorf("%s: got %v", tt.name, err)
+			}
+			client.closeIdle()
+			w.stop()
+			if w.began.Load() != tt.whole || w.whole.Load() != tt.whole || reused != 1 || asked != int(tt.whole) ||
+				w.conns.Load() != tt.whole+1 {
+				t.Errorf("%s: %d creates began to arrive and %d arrived, want %d; %d asked, %d on a used one of %d connections",
+					tt.name, w.began.Load(), w.whole.Load(), tt.whole, asked, reused, w.conns.Load())
+			}
 		}
 	}
 }
@@ -349,25 +324,12 @@ func TestKeptConnectionThatClosesDuringTheCheck(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a write that is interrupted does not say what it has written")
 	}
-	hangUp := make(chan struct{})
-	w := newWire(t, nil)
-	w.script = func(c *wireConn, r *http.Request) bool {
-		if r.Method == "GET" {
-			c.say(reply(200, sampleWithdrawal))
-			<-hangUp
-			return false
-		}
-		c.say(reply(200, `"w-1"`))
-		return false
-	}
-	client := ownClient(t, w.url)
-	defer client.closeIdle()
-	must[Withdrawal](t)(client.Withdrawals.Get(t.Context(), "last"))
 	var used net.Conn
 	asked := 0
-	ctx := BeforeSending(afterReuse(t.Context(), func(conn net.Conn) { used = conn }), func() error {
+	ctx, client, w, hangUp := keptOnce(t, func(conn net.Conn) { used = conn })
+	ctx = BeforeSending(ctx, func() error {
 		if asked++; asked == 1 {
-			close(hangUp)
+			hangUp()
 			for err := error(nil); !errors.Is(err, net.ErrClosed); { // until the client has closed it as well
 				_, err = used.Read(make([]byte, 1))
 			}
