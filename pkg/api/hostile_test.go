@@ -303,96 +303,25 @@ func highWater(t *testing.T) uint64 {
 // TestAnswersThatAreRefused checks that invalid answers to any call are errors without a panic, and that the
 // outcome of a create is then unknown.
 func TestAnswersThatAreRefused(t *testing.T) {
-	const (
-		head = `"id":"w-1","currency":{"Crypto":"Btc"},"address":"a"`
-		inv  = `"id":"i","title":"t","currency":{"Fiat":"Usd"}`
-		uuid = `"` + someID + `"`
-		stat = `"id":"i","label":"l","invoice_rebates":{},"total_volume":{},"total_rebates":{}`
-	)
-	page := func(item string) string { return `{"page_count":1,"total":1,"page_content":[` + item + `]}` }
-	amount := func(a string) string { return `{` + head + `,"amount":` + a + `}` }
-	stats := func(old, new string) string { return strings.Replace(`{`+stat+`,"invoice_stats":{}}`, old, new, 1) }
-	rebates := func(r string) string { return stats(`"invoice_rebates":{}`, `"invoice_rebates":`+r) }
-	volume := func(v string) string { return stats(`"total_volume":{}`, `"total_volume":`+v) }
+	const uuid = `"` + someID + `"`
 	for call, answers := range map[string][]string{
-		"withdrawal": {
-			amount(`{"Crypto":{"Btc":1.0}}`), amount(`{}`), amount(`null`), `{` + head + `}`,
-			`{"amount":{"Crypto":{"Btc":1}},` + strings.Replace(head, `"id"`, `"ID"`, 1) + `}`,
-			amount(`{"Crypto":{"Btc":1}},"id":"w-2"`),
-			amount(`{"Crypto":{"Btc":1}},"amount":{"Crypto":{"Btc":2}}`),
-			amount(`{"Crypto":{"Btc":1}},"external_id":1.5`),
-			amount(`{"Crypto":{"Btc":1}},"external_id":9223372036854775808`),
-			amount(`{"Crypto":{"Btc":1}},"external_id":"1"`),
-			amount(`{"Crypto":{"Btc":1}},"is_testnet":"false"`), amount(`{"Crypto":{"Btc":1}},"is_testnet":0`),
-			amount(`{"Crypto":{"Btc":1}},"statuses":{}`), amount(`{"Crypto":{"Btc":1}},"statuses":[null,1]`),
-			amount(`{"Crypto":{"Btc":1}},"callback":{}`), amount(`{"Crypto":{"Btc":1}},"current":"\xff"`),
-			amount(`{"Crypto":{"Btc":1}}`) + `{}`, `[` + amount(`{"Crypto":{"Btc":1}}`) + `]`,
-			`{"id":"w-1","currency":{"Crypto":"Btc","Fiat":"Usd"},"address":"a","amount":{"Crypto":{"Btc":1}}}`,
-			`{"id":"w-1","currency":"Btc","address":"a","amount":{"Crypto":{"Btc":1}}}`,
-			`{"id":"w-1","currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":1}}}`,
-			strings.Replace(amount(`{"Crypto":{"Btc":1}}`), `"a"`, `{"Fiat":{"currency":"Usd","address":"a"}}`, 1),
-			`{"id":"","currency":{"Crypto":"Btc"},"address":"a","amount":{"Crypto":{"Btc":1}}}`,
-			`{"id":5,"currency":{"Crypto":"Btc"},"address":"a","amount":{"Crypto":{"Btc":1}}}`,
-		},
-		"withdrawals": {
-			page(`null`), page(`{}`), page(`[]`), page(amount(`{"Crypto":{"Btc":1.0}}`)),
-			`{"page_content":{},"page_count":1,"total":1}`, `{"page_content":[],"page_count":1}`,
-			`{"page_content":[],"total":1}`, `{"page_count":1,"total":1}`,
-			`{"page_content":[],"page_count":-1,"total":1}`, `{"page_content":[],"page_count":1,"total":-1}`,
-			`{"page_content":[],"page_count":1.0,"total":1}`, `{"page_content":[],"page_count":1,"total":1e9}`,
-			`{"page_content":[],"page_count":1,"total":null}`,
-			`{"page_content":[],"page_count":1,"total":1,"total":1}`,
-			`{"page_content":[],"page_count":1,"total":1} []`, `{"page_content":[],"page_count":1,"total":1`,
-			`{"page_content":[,],"page_count":1,"total":1}`, `[]`,
-		},
-		"invoice": {
-			`{` + inv + `,"items":[{"name":"n"}]}`, `{` + inv + `,"items":[{"name":5,"amount":"1"}]}`,
-			`{` + inv + `,"items":[null]}`, `{` + inv + `,"items":{}}`, `{"id":"i"}`,
-			`{"currency":{"Fiat":"Usd"}}`, `{` + inv + `,"external_number":1.5}`,
-		},
-		"invite": {
-			`{"invite":"x"}`, `{"label":"l"}`, `{"invite":` + uuid + `,"label":5}`,
-		},
+		"withdrawal": everyType["Withdrawal"].invalid(), "withdrawals": everyType["WithdrawalPage"].invalid(),
+		"invoice": everyType["Invoice"].invalid(), "invite": everyType["Invite"].invalid(),
+		"reseller": everyType["Reseller"].invalid(), "stats": everyType["ResellerStats"].invalid(),
+		"rebates": everyType["RebateList"].invalid(), "rebate": everyType["RebateMap"].invalid(),
 		"create-invite": {
 			`{"invite":` + uuid + `,"label":"l"}`, `{"invite":` + uuid + `,"label":"l","url":""}`,
-			`{"invite":"x","label":"l","url":"u"}`, uuid,
+			`{"invite":` + uuid + `,"url":"u"}`, `{"invite":"x","label":"l","url":"u"}`, uuid,
 		},
-		"invites": {
-			`{}`, `[{}]`, `[null]`, `[{"invite":` + uuid + `},]`,
-		},
+		"invites": {`{}`, `[{}]`, `[null]`, `[{"invite":` + uuid + `},]`},
 		"resellers": {
 			`[]`, `{"x":{"id":"x"}}`, `{` + uuid + `:{"id":"00000000-0000-0000-0000-000000000000"}}`,
 			`{` + uuid + `:{"id":` + uuid + `},` + uuid + `:{"id":` + uuid + `}}`, `{` + uuid + `:null}`,
 		},
-		"ids": {
-			`{}`, `["x"]`, `[null]`, `[` + uuid,
-		},
-		"reseller": {
-			`{"id":` + uuid + `,"rebates":{"Btc":1}}`, `{"id":` + uuid + `,"rebates":[]}`,
-			`{"id":` + uuid + `,"rebates":{"Btc":{"Crypto":{"Btc":1}},"Btc":{"Crypto":{"Btc":1}}}}`,
-		},
-		"stats": {
-			`{` + stat + `}`, `{` + stat + `,"invoice_stats":{"Awaiting":-1}}`,
-			`{` + stat + `,"invoice_stats":{"Awaiting":1.0}}`,
-			`{` + stat + `,"invoice_stats":{"Awaiting":1,"Awaiting":1}}`, `{` + stat + `,"invoice_stats":null}`,
-			rebates(`{"a":{"id":"b","paid_amount":{},"rebate":{}}}`),
-			rebates(`{"a":{"id":"a","paid_amount":{}}}`),
-			rebates(`{"a":{"id":"a","paid_amount":{"USD":1.5},"rebate":{}}}`), volume(`{"USD":5}`),
-			volume(`{"USD":{"USD":9223372036854775808}}`),
-		},
-		"rebates": {
-			`{}`, `[{"Fiat":{"USD":1.5}}]`, `[null]`,
-		},
-		"rebate": {
-			`[]`, `{"USD":{"Fiat":{"USD":null}}}`,
-		},
-		"finished": {
-			`"true"`, `1`, `null`, `true false`, ``,
-		},
-		"balance": {
-			`{"a":1,"a":2}`, `{"a":1`, `x`, ``, "\"\xff\"",
-			strings.Repeat("[", 20000) + strings.Repeat("]", 20000),
-		},
+		"ids":      {`{}`, `["x"]`, `[null]`, `[` + uuid},
+		"finished": {`"true"`, `1`, `null`, `true false`, ``},
+		"balance": {`{"a":1,"a":2}`, `{"a":1`, `x`, ``, "\"\xff\"",
+			strings.Repeat("[", 20000) + strings.Repeat("]", 20000)},
 	} {
 		for _, answer := range answers {
 			client := must[*Client](t)(New("http://127.0.0.1", WithRetries(0), WithTransport(answering(200, answer))))

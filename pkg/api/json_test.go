@@ -22,7 +22,10 @@ import (
 )
 
 // sampled tests the JSON of a type.
-type sampled interface{ test(t *testing.T) }
+type sampled interface {
+	test(t *testing.T)
+	invalid() []string // texts that are refused
+}
 
 // samples has valid texts of a type, by the value that each is read as, if that is told, and invalid ones in
 // addition to null and truncated texts.
@@ -37,7 +40,18 @@ type samples[T any] struct {
 // noJSON says why a type has no JSON form in the service's interface.
 type noJSON string
 
-func (noJSON) test(*testing.T) {}
+func (noJSON) test(*testing.T)   {}
+func (noJSON) invalid() []string { return nil }
+
+func (s samples[T]) invalid() []string { return s.refused }
+
+// withMember returns withdrawals that have one more member each.
+func withMember(members ...string) (all []string) {
+	for _, member := range members {
+		all = append(all, `{"id":"w","currency":{"Crypto":"Btc"},"address":"a","amount":{"Crypto":{"Btc":1}},`+member+`}`)
+	}
+	return all
+}
 
 const (
 	sampleInvite   = `{"invite":"` + someID + `","label":"Ann","more":[1.50]}`
@@ -95,13 +109,25 @@ var everyType = map[string]sampled{
 	"Withdrawal": samples[Withdrawal]{texts: []string{sampleWithdrawal, goodRecord,
 		`{"id":"w","currency":{"Crypto":"Btc"},"amount":{"Fiat":{"USD":1}},"address":{"Crypto":{"currency":"Btc",` +
 			`"address":"a"}},"statuses":null,"memo":"m","fee":1.10}`},
-		refused: []string{`{}`, strings.Replace(goodRecord, `"id"`, `"ID"`, 1),
-			strings.Replace(goodRecord, `"amount"`, `"Amount"`, 1),
-			strings.Replace(goodRecord, `"statuses":[]`, `"statuses":[null]`, 1)}},
+		refused: append([]string{`{}`, strings.Replace(goodRecord, `"id"`, `"ID"`, 1), "[" + goodRecord + "]",
+			goodRecord + "{}",
+			strings.Replace(goodRecord, `"amount"`, `"Amount"`, 1), strings.Replace(goodRecord, `"w1"`, `""`, 1),
+			strings.Replace(goodRecord, `"w1"`, `5`, 1), strings.Replace(goodRecord, `{"Crypto":"Btc"}`, `"Btc"`, 1),
+			strings.Replace(goodRecord, `"address":"a",`, "", 1), strings.Replace(goodRecord, `{"Btc":5}`, `{"Btc":5.0}`, 1),
+			strings.Replace(goodRecord, `"a"`, `{"Fiat":{"currency":"Usd","address":"a"}}`, 1)},
+			withMember(`"id":"w-2"`, `"amount":{"Crypto":{"Btc":2}}`, `"external_id":1.5`, `"external_id":9223372036854775808`,
+				`"external_id":"1"`, `"is_testnet":"false"`, `"is_testnet":0`, `"statuses":{}`, `"statuses":[null,1]`,
+				`"statuses":[null]`, `"callback":{}`, `"current":"\xff"`)...)},
 	"WithdrawalPage": samples[WithdrawalPage]{texts: []string{`{"page_content":[` + goodRecord + `,` + sampleWithdrawal +
 		`],"page_count":3,"total":250}`, `{"page_content":[],"page_count":0,"total":0}`},
-		refused: []string{`{}`, `{"Page_Content":[],"page_count":0,"total":0}`,
-			`{"page_content":[` + sampleUnread + `],"page_count":1,"total":1}`}},
+		refused: []string{`{}`, `[]`, `{"Page_Content":[],"page_count":0,"total":0}`,
+			`{"page_content":[` + sampleUnread + `],"page_count":1,"total":1}`, `{"page_content":[],"page_count":1}`,
+			`{"page_content":[null],"page_count":1,"total":1}`, `{"page_content":[{}],"page_count":1,"total":1}`,
+			`{"page_content":[[]],"page_count":1,"total":1}`, `{"page_content":[,],"page_count":1,"total":1}`,
+			`{"page_content":{},"page_count":1,"total":1}`, `{"page_content":[],"total":1}`, `{"page_count":1,"total":1}`,
+			`{"page_content":[],"page_count":-1,"total":1}`, `{"page_content":[],"page_count":1,"total":-1}`,
+			`{"page_content":[],"page_count":1.0,"total":1}`, `{"page_content":[],"page_count":1,"total":1e9}`,
+			`{"page_content":[],"page_count":1,"total":null}`, `{"page_content":[],"page_count":1,"total":1,"total":1}`}},
 	"UnreadableWithdrawal": samples[UnreadableWithdrawal]{texts: []string{sampleUnread, `7`},
 		refused: []string{goodRecord},
 		sdk: func(text string) (UnreadableWithdrawal, error) {
@@ -121,8 +147,10 @@ var everyType = map[string]sampled{
 			`"external_order_id":"4711","memo":"7"}`},
 		refused: []string{`{}`, `{"currency":{"Crypto":"Btc"},"Amount":{"Crypto":{"Btc":5}},"address":"a"}`}},
 	"Invoice": samples[Invoice]{texts: []string{sampleInvoice, `{"id":"i","currency":{"Fiat":"Usd"}}`},
-		refused: []string{`{}`, `{"id":"i","Currency":{"Fiat":"Usd"}}`,
-			`{"id":"i","currency":{"Fiat":"Usd"},"items":[null]}`}},
+		refused: []string{`{}`, `{"id":"i"}`, `{"currency":{"Fiat":"Usd"}}`, `{"id":"i","Currency":{"Fiat":"Usd"}}`,
+			`{"id":"i","currency":{"Fiat":"Usd"},"items":[null]}`, `{"id":"i","currency":{"Fiat":"Usd"},"items":{}}`,
+			`{"id":"i","currency":{"Fiat":"Usd"},"items":[{"name":"n"}]}`,
+			`{"id":"i","currency":{"Fiat":"Usd"},"external_number":1.5}`}},
 	"InvoiceItem": samples[InvoiceItem]{texts: []string{`{"amount":"2500","name":"Tea"}`,
 		`{"amount":"-9223372036854775808","name":""}`, `{"name":"Tea","sku":{"a":1.5},"amount":"1"}`},
 		values: []InvoiceItem{{"Tea", 2500}, {"", math.MinInt64}, {"Tea", 1}},
@@ -135,21 +163,28 @@ var everyType = map[string]sampled{
 		`{"order_id":"o","number":0,"title":"t","currency":{"Fiat":"Usd"},"items":[],"callback_url":"https://x.example"}`},
 		refused: []string{`{}`, `{"title":"t","Currency":{"Fiat":"Usd"},"items":[]}`}},
 	"Invite": samples[Invite]{texts: []string{sampleInvite, `{"invite":"` + someID + `","label":"l","url":"u"}`},
-		refused: []string{`{}`, `{"Invite":"` + someID + `"}`}},
+		refused: []string{`{}`, `{"Invite":"` + someID + `"}`, `{"invite":"x"}`, `{"label":"l"}`,
+			`{"invite":"` + someID + `","label":5}`}},
 	"Reseller": samples[Reseller]{texts: []string{sampleReseller},
-		refused: []string{`{}`, `{"ID":"` + someID + `"}`, `{"id":"` + someID + `","rebates":null}`}},
+		refused: []string{`{}`, `{"ID":"` + someID + `"}`, `{"id":"` + someID + `","rebates":null}`,
+			`{"id":"` + someID + `","rebates":{"Btc":1}}`, `{"id":"` + someID + `","rebates":[]}`,
+			`{"id":"` + someID + `","rebates":{"Btc":{"Crypto":{"Btc":1}},"Btc":{"Crypto":{"Btc":1}}}}`}},
 	"Rebates": samples[Rebates]{texts: []string{`{"Usd":{"Fiat":{"USD":5}},"Btc":{"Crypto":{"Btc":1}}}`, `{}`},
 		values:  []Rebates{{{"Usd", Amount{Fiat, "USD", 5}}, {"Btc", Amount{Crypto, "Btc", 1}}}},
 		refused: []string{`[]`, `{"Usd":null}`}},
 	"Rebate": samples[Rebate]{texts: []string{`{"Usd":{"Fiat":{"USD":5}}}`},
 		refused: []string{`{}`, `{"Usd":{"Fiat":{"USD":5}},"Eur":{"Fiat":{"EUR":5}}}`}},
 	"RebateList": samples[RebateList]{texts: []string{`[{"Fiat":{"USD":5}},{"Crypto":{"Btc":1}}]`, `[]`},
-		refused: []string{`{}`, `[null]`}},
+		refused: []string{`{}`, `[null]`, `[{"Fiat":{"USD":1.5}}]`}},
 	"RebateMap": samples[RebateMap]{texts: []string{`{"Usd":{"Fiat":{"USD":5}}}`, `{}`},
-		refused: []string{`[]`, `{"Usd":{"fiat":{"USD":5}}}`}},
+		refused: []string{`[]`, `{"Usd":{"fiat":{"USD":5}}}`, `{"USD":{"Fiat":{"USD":null}}}`}},
 	"ResellerStats": samples[ResellerStats]{texts: []string{sampleStats},
 		refused: []string{`{}`, strings.Replace(sampleStats, `"total_volume"`, `"Total_Volume"`, 1),
-			strings.Replace(sampleStats, `"id":"i"`, `"id":"j"`, 1)}},
+			strings.Replace(sampleStats, `"id":"i"`, `"id":"j"`, 1), strings.Replace(sampleStats, `"rebate":{},`, "", 1),
+			strings.Replace(sampleStats, `"Paid":2`, `"Paid":-1`, 1), strings.Replace(sampleStats, `"Paid":2`, `"Paid":2.0`, 1),
+			strings.Replace(sampleStats, `"Paid":2`, `"Awaiting":1`, 1),
+			strings.Replace(sampleStats, `{"USD":5}`, `{"USD":1.5}`, 1),
+			strings.Replace(sampleStats, `9223372036854775807`, `9223372036854775808`, 1)}},
 	"StatusCount": samples[StatusCount]{texts: []string{`{"Awaiting":3}`},
 		refused: []string{`{}`, `{"Awaiting":null}`, `{"Awaiting":-1}`}},
 	"InvoiceRebate": samples[InvoiceRebate]{texts: []string{`{"id":"i","paid_amount":{"USD":5},"rebate":{"USD":1},` +

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestRetryAfter(t *testing.T) {
@@ -333,8 +332,8 @@ func TestQuery(t *testing.T) {
 	}
 }
 
-// FuzzUnions checks that an accepted one-key union or address of a list is written again as the same value,
-// and that encoding/json agrees.
+// FuzzUnions checks that an accepted one-key union or address of a list is JSON, and is written again as the same
+// value.
 func FuzzUnions(f *testing.F) {
 	for _, text := range []string{`{"Crypto":"Btc"}`, `{"Fiat":{"USD":2500}}`, `{"USD":1,"Btc":-5}`,
 		`{"Crypto":{"currency":"Btc","address":"a"}}`, `"a"`, `{"amount":"1","name":"x"}`,
@@ -343,66 +342,31 @@ func FuzzUnions(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		fuzzValue[Currency](t, text, func(c Currency) any { return map[string]any{string(c.Kind): c.Code} })
-		fuzzValue[Amount](t, text,
-			func(a Amount) any { return map[string]any{string(a.Kind): map[string]any{a.Code: number(a.Minor)}} })
-		fuzzValue[Address](t, text, nil)
-		fuzzValue[InvoiceItem](t, text, nil)
-		fuzzValue[Rebates](t, text, nil)
-		fuzzValue[CodeAmounts](t, text, func(m CodeAmounts) any {
-			all := map[string]any{}
-			for _, e := range m {
-				all[e.Code] = number(e.Minor)
-			}
-			return all
-		})
+		fuzzValue[Currency](t, text)
+		fuzzValue[Amount](t, text)
+		fuzzValue[Address](t, text)
+		fuzzValue[InvoiceItem](t, text)
+		fuzzValue[Rebates](t, text)
+		fuzzValue[CodeAmounts](t, text)
 	})
 }
 
-func number(n int64) any {
-	b, _ := stdjson.Marshal(n)
-	return stdjson.Number(b)
-}
-
-// unsigned drops the sign of -0, which JSON has and an int64 has not.
-func unsigned(n stdjson.Number) stdjson.Number {
-	if n == "-0" {
-		return "0"
-	}
-	return n
-}
-
-func fuzzValue[T any](t *testing.T, text []byte, plain func(T) any) {
+func fuzzValue[T any](t *testing.T, text []byte) {
 	var got, back T
 	if err := json.Unmarshal(text, &got); err != nil {
 		return
 	}
 	written, err := json.Marshal(got)
-	if err != nil {
-		t.Fatalf("%s is read as %+v, which cannot be written: %v", text, got, err)
+	if err == nil {
+		err = json.Unmarshal(written, &back)
 	}
-	if err := json.Unmarshal(written, &back); err != nil || !reflect.DeepEqual(got, back) {
+	if err != nil || !reflect.DeepEqual(got, back) || !stdjson.Valid(text) {
 		t.Errorf("%s is read as %+v, and written as %s it is %+v, %v", text, got, written, back, err)
-	}
-	if plain == nil {
-		return
-	}
-	dec := stdjson.NewDecoder(strings.NewReader(string(text)))
-	dec.UseNumber()
-	var want any
-	if err := dec.Decode(&want); err != nil {
-		t.Fatalf("%s is read as %+v, and is no JSON: %v", text, got, err)
-	}
-	if diff := cmp.Diff(want, plain(got), cmp.Comparer(func(a,
-		b stdjson.Number) bool {
-		return unsigned(a) == unsigned(b)
-	})); diff != "" {
-		t.Errorf("%s: encoding/json and %T differ:\n%s", text, got, diff)
 	}
 }
 
-// FuzzWithdrawalPage checks that encoding/json reads an accepted page into plain structs in the same way, and
-// that its texts are complete.
+// FuzzWithdrawalPage checks that an accepted page is JSON, and that the text that each of its records keeps is
+// complete.
 func FuzzWithdrawalPage(f *testing.F) {
 	f.Add(samplePage(2))
 	f.Add([]byte(`{"page_content":[` + sampleWithdrawal + `],"page_count":1,"total":1,"more":{"x":[1.5,null]}}`))
@@ -414,63 +378,14 @@ func FuzzWithdrawalPage(f *testing.F) {
 		if decode(body, &page) != nil {
 			return
 		}
-		var plain struct {
-			Content []struct {
-				ID              string                      `json:"id"`
-				ExternalID      int64                       `json:"external_id"`
-				MerchantID      string                      `json:"merchant_id"`
-				Currency        map[string]string           `json:"currency"`
-				Amount          map[string]map[string]int64 `json:"amount"`
-				Statuses        []Status                    `json:"statuses"`
-				Current         string                      `json:"current"`
-				Address         stdjson.RawMessage          `json:"address"`
-				IsTestnet       bool                        `json:"is_testnet"`
-				Callback        string                      `json:"callback"`
-				ExternalOrderID string                      `json:"external_order_id"`
-			} `json:"page_content"`
-			PageCount int64 `json:"page_count"`
-			Total     int64 `json:"total"`
+		if !stdjson.Valid(body) {
+			t.Errorf("%s is no JSON, and is read as %+v", body, page)
 		}
-		// encoding/json accepts keys in any case, so it can be compared only if all keys are in the right
-		// case.
-		if otherCase(body) {
-			return
-		}
-		if err := stdjson.Unmarshal(body, &plain); err != nil || len(plain.Content) != len(page.Items) ||
-			plain.PageCount != page.PageCount || plain.Total != page.Total {
-			t.Fatalf("%s is read as %+v, where encoding/json has %+v, %v", body, page, plain, err)
-		}
-		for i, p := range plain.Content {
-			w := page.Items[i]
-			same := p.ID == w.ID && p.ExternalID == w.ExternalID && p.MerchantID == w.MerchantID &&
-				p.Currency[string(w.Currency.Kind)] == w.Currency.Code && len(p.Currency) == 1 &&
-				p.Amount[string(w.Amount.Kind)][w.Amount.Code] == w.Amount.Minor && len(p.Amount) == 1 &&
-				len(p.Amount[string(w.Amount.Kind)]) == 1 && len(p.Statuses) == len(w.Statuses) &&
-				p.Current == w.Current && p.IsTestnet == w.IsTestnet && p.Callback == w.Callback &&
-				p.ExternalOrderID == w.ExternalOrderID
-			if !same {
-				t.Errorf("%s: read as %+v, where encoding/json has %+v", body, w, p)
-			}
+		for _, w := range page.Items {
 			var alone Withdrawal
 			if err := decode(w.RawJSON(), &alone); err != nil || !reflect.DeepEqual(alone, w) {
 				t.Errorf("%s: the text it keeps is %s, which is %+v, %v", body, w.RawJSON(), alone, err)
 			}
 		}
 	})
-}
-
-// otherCase reports whether some key differs from a withdrawal's only in its case.
-func otherCase(body []byte) bool {
-	text := string(body)
-	if strings.Contains(text, `\`) || strings.ContainsAny(text, "ſK") {
-		return true // a key could be hidden in these
-	}
-	for _, key := range []string{"id", "external_id", "merchant_id", "currency", "amount", "statuses", "current",
-		"address", "is_testnet", "callback", "external_order_id", "status", "at", "page_content", "page_count",
-		"total"} {
-		if strings.Count(strings.ToLower(text), `"`+key+`"`) != strings.Count(text, `"`+key+`"`) {
-			return true
-		}
-	}
-	return false
 }
