@@ -159,7 +159,7 @@ func Lock(path string, most time.Duration) (unlock func(), err error) {
 		return nil, err
 	}
 	for began := time.Now(); ; time.Sleep(lockInterval) {
-		locked, err := tryLock(f)
+		locked, err := TryLock(f, false)
 		switch {
 		case locked:
 			return func() { f.Close() }, nil

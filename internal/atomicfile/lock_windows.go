@@ -14,9 +14,13 @@ func openLock(path string) (*os.File, error) {
 	return os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
 }
 
-func tryLock(f *os.File) (bool, error) {
-	err := windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY,
-		0, 1, 0, new(windows.Overlapped))
+func TryLock(f *os.File, shared bool) (bool, error) {
+	var flags uint32 = windows.LOCKFILE_FAIL_IMMEDIATELY
+	if !shared {
+		flags |= windows.LOCKFILE_EXCLUSIVE_LOCK
+	}
+	// The byte is beyond the text of the file, because others cannot read what is locked.
+	err := windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, &windows.Overlapped{OffsetHigh: 1})
 	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) {
 		return false, nil
 	}

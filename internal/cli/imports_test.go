@@ -71,7 +71,7 @@ pkg/payout/sheet/xlsx: pkg/payout/sheet
 tools/bench: pkg/api github.com/btcsuite/btcd/btcutil github.com/go-json-experiment/json github.com/go-resty/resty/v2
 	modernc.org/sqlite
 box/money: box/refusal
-box/store: box/money box/refusal modernc.org/sqlite
+box/store: atomicfile box/money box/refusal modernc.org/sqlite
 box/wire: box/money box/refusal box/store
 box/webhook: box/refusal box/store
 box/fault: box/money box/refusal box/store box/wire near

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"example.com/till/internal/atomicfile"
 	_ "modernc.org/sqlite"
 )
 
@@ -250,8 +251,8 @@ func lockState(path string, shared bool) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	locked, err := tryLock(f, shared)
-	for end := time.Now().Add(lockWait); !locked && err == nil && time.Now().Before(end); locked, err = tryLock(f, shared) {
+	locked, err := atomicfile.TryLock(f, shared)
+	for end := time.Now().Add(lockWait); !locked && err == nil && time.Now().Before(end); locked, err = atomicfile.TryLock(f, shared) {
 		time.Sleep(lockWait / 100)
 	}
 	if locked {
