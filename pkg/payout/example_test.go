@@ -43,6 +43,20 @@ func start(t *T) (client *api.Client, dir string, box *sandbox.Running) {
 	return client, dir, box
 }
 
+// newSender returns a Sender as the first example makes it.
+func newSender(t *T, currencies []payout.Currency) (sender *payout.Sender, dir string, box *sandbox.Running) {
+	client, dir, box := start(t)
+	journal, err := payout.OpenJournal(t.Context(), filepath.Join(dir, "journal.db"))
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	t.Cleanup(func() { journal.Close() })
+	if sender, err = payout.New(client, journal, "acme", payout.Options{Currencies: currencies}); err != nil {
+		t.Fatalf("%v", err)
+	}
+	return sender, dir, box
+}
+
 // This example sends one withdrawal. The second Send pays nothing, because the order id is the same.
 func ExampleSender_Send() {
 	t := new(T)
@@ -84,23 +98,14 @@ func ExampleSender_Send() {
 func ExampleSender_Reconcile() {
 	t := new(T)
 	defer t.done()
-	client, dir, box := start(t)
+	sender, _, box := newSender(t, nil)
 	if _, err := box.AddFault(sandbox.Fault{On: "POST /api/merchant_withdrawal/create", Do: "drop-after",
 		Times: 1}); err != nil {
 		panic(err)
 	}
 
 	ctx := context.Background()
-	journal, err := payout.OpenJournal(ctx, filepath.Join(dir, "journal.db"))
-	if err != nil {
-		panic(err)
-	}
-	defer journal.Close()
-	sender, err := payout.New(client, journal, "acme", payout.Options{})
-	if err != nil {
-		panic(err)
-	}
-	_, err = sender.Send(ctx, api.CreateWithdrawal{
+	_, err := sender.Send(ctx, api.CreateWithdrawal{
 		Currency:        api.Currency{Kind: api.Crypto, Code: "Btc"},
 		Amount:          api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 1_500_000},
 		Address:         "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq",
@@ -124,23 +129,14 @@ func ExampleSender_Reconcile() {
 func ExampleSender_Apply() {
 	t := new(T)
 	defer t.done()
-	client, dir, _ := start(t)
+	currencies := []payout.Currency{{Code: "Btc", Kind: api.Crypto, Decimals: 8, AddressFormat: "bitcoin"}}
+	sender, dir, _ := newSender(t, currencies)
 	const rows = `order_id,currency,amount,address
 1,Btc,0.015,bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq
 2,Btc,0.02,bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4
 `
 
 	ctx := context.Background()
-	journal, err := payout.OpenJournal(ctx, filepath.Join(dir, "journal.db"))
-	if err != nil {
-		panic(err)
-	}
-	defer journal.Close()
-	currencies := []payout.Currency{{Code: "Btc", Kind: api.Crypto, Decimals: 8, AddressFormat: "bitcoin"}}
-	sender, err := payout.New(client, journal, "acme", payout.Options{Currencies: currencies})
-	if err != nil {
-		panic(err)
-	}
 	made, err := sender.MakePlan(ctx, payout.PlanInput{
 		Path: filepath.Join(dir, "staff.plan"), Rows: sheet.CSV(strings.NewReader(rows), sheet.Layout{}), Name: "staff.csv", Currencies: currencies,
 	})
@@ -169,18 +165,9 @@ func ExampleSender_Apply() {
 func ExampleSender_WaitRun() {
 	t := new(T)
 	defer t.done()
-	client, dir, box := start(t)
+	sender, dir, box := newSender(t, nil)
 
 	ctx := context.Background()
-	journal, err := payout.OpenJournal(ctx, filepath.Join(dir, "journal.db"))
-	if err != nil {
-		panic(err)
-	}
-	defer journal.Close()
-	sender, err := payout.New(client, journal, "acme", payout.Options{})
-	if err != nil {
-		panic(err)
-	}
 	made, err := sender.MakePlan(ctx, payout.PlanInput{
 		Path: filepath.Join(dir, "staff.plan"), Name: "staff.csv",
 		Rows: sheet.CSV(strings.NewReader("order_id,currency,amount_minor,address\n1,Btc,1500000,"+

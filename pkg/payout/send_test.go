@@ -449,35 +449,26 @@ func TestElapsed(t *testing.T) {
 // TestInterruptionPreventsNewCalls checks that an interruption prevents new calls, and that Send waits for
 // the answer to a call in flight.
 func TestInterruptionPreventsNewCalls(t *testing.T) {
-	t.Run("before Send", func(t *testing.T) {
-		d := usedDesk(t)
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		if _, err := d.Send(ctx, t.Context(), asked("4711")); !errors.Is(err, context.Canceled) ||
-			errors.As(err, new(*Error)) {
-			t.Errorf("got %v", err)
-		}
-		d.s.wantCreates(1)
-		d.wantNothing("4711")
-	})
-	t.Run("during the look-up", func(t *testing.T) {
-		d := newDesk(t)
-		ctx, cancel := context.WithCancel(t.Context())
-		d.s.onPage = cancel
-		if _, err := d.Send(ctx, t.Context(), asked("4711")); !errors.Is(err, context.Canceled) ||
-			errors.As(err, new(*Error)) {
-			t.Errorf("got %v", err)
-		}
-		d.s.wantCreates(0)
-		d.wantNothing("4711")
-	})
-	t.Run("in a pause of the look-up", func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		if err := new(Sender).rest(ctx, pauseBetween); !errors.Is(err, context.Canceled) {
-			t.Errorf("got %v", err)
-		}
-	})
+	for name, when := range map[string]func(d *desk, cancel func()){
+		"before Send":        func(d *desk, cancel func()) { d.history(); cancel() },
+		"during the look-up": func(d *desk, cancel func()) { d.s.onPage = cancel },
+		"in a pause of the look-up": func(d *desk, cancel func()) {
+			d.s.onList = func(int, int) ([]row, int, int) { return nil, 1, 7 }
+			d.pause = func(ctx context.Context, pause time.Duration) error { cancel(); return new(Sender).rest(ctx, pause) }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			ctx, cancel := context.WithCancel(t.Context())
+			when(d, cancel)
+			creates, _, _ := d.s.counts()
+			if _, err := d.Send(ctx, t.Context(), asked("4711")); !errors.Is(err, context.Canceled) || errors.As(err, new(*Error)) {
+				t.Errorf("got %v", err)
+			}
+			d.s.wantCreates(creates)
+			d.wantNothing("4711")
+		})
+	}
 	t.Run("between the record and the call", func(t *testing.T) {
 		d := usedDesk(t)
 		ctx, cancel := context.WithCancel(t.Context())
