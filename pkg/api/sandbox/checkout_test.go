@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -361,24 +360,6 @@ func TestPageMethods(t *testing.T) {
 		t.Errorf("HEAD of %s: %d", pay, w.Code)
 	}
 	same(t, at(t, b.get(invoicePath+"?id="+id), "status"), `"Awaiting"`)
-}
-
-// TestOnlyOneOfManyClicksPays checks that if many push the button at the same time, one of them pays and all
-// are redirected.
-func TestOnlyOneOfManyClicksPays(t *testing.T) {
-	b := newBox(t)
-	id := b.create(invoicePath, shopInvoice("https://shop.example/"))
-	before := b.Balance("Usd")
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			w := b.visit("POST", "/invoice/"+id+"/pay")
-			failIf(t, w.Code != 303 || w.Header().Get("Location") != "https://shop.example/",
-				"%d to %q", w.Code, w.Header().Get("Location"))
-		})
-	}
-	wg.Wait()
-	equal(t, b.Balance("Usd")-before, 2500, "the balance grew by")
 }
 
 func TestInvitePage(t *testing.T) {

@@ -13,7 +13,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"testing/iotest"
 
 	"example.com/till/pkg/api/sandbox"
 )
@@ -153,21 +152,6 @@ func TestFaultKinds(t *testing.T) {
 	}
 }
 
-// TestFaultWithoutServer checks that without a server, and so without a connection to break, the handler
-// panics with http.ErrAbortHandler.
-func TestFaultWithoutServer(t *testing.T) {
-	for _, do := range []string{"refuse", "drop-before", "drop-after", "truncate"} {
-		b := newBox(t, sandbox.WithFault(sandbox.Fault{On: createOp, Do: do}))
-		func() {
-			defer func() {
-				p := recover()
-				failIf(t, p != http.ErrAbortHandler, "%s panics with %v", do, p)
-			}()
-			b.send("POST", createPath, btcBody)
-		}()
-	}
-}
-
 // TestFaultLosesRefusals checks that the answer to a refused request is lost like any other, in whole or in
 // half.
 func TestFaultLosesRefusals(t *testing.T) {
@@ -297,32 +281,6 @@ func TestFaultMatch(t *testing.T) {
 	equal(t, b.send("GET", getPath+id, "").Code, 503, "by the query, the status")
 	b.refused(b.send("GET", getPath+uuid("other"), ""), 404, "not_found")
 	b.counted("status=503:1/1")
-}
-
-// TestFaultLeavesRequestsAlone checks that a request that no fault strikes gets the same answer as without
-// faults, also if it is invalid.
-func TestFaultLeavesRequestsAlone(t *testing.T) {
-	plain := newBox(t, set("max_body", "300"))
-	looking := newBox(t, set("max_body", "300"), sandbox.WithFault(sandbox.Fault{Do: "html",
-		Match: map[string]string{"external_order_id": "x"}}),
-		sandbox.WithFault(sandbox.Fault{Do: "delay=1ns"}))
-	for _, body := range []string{"", " ", "{", `"x"`, "[]", "null", "\xff", `{"a":1}{}`,
-		`{"external_order_id":"x","external_order_id":"x"}`, btcBody[:len(btcBody)-1],
-		strings.Repeat(" ", 299) + "1", strings.Repeat(" ", 300) + "1", strings.Repeat("x", 10_000)} {
-		for _, path := range []string{createPath, createPath + "?x=%zz", createPath + "?external_order_id=%zz",
-			listPath + "?page=x"} {
-			want, got := plain.send("POST", path, body), looking.send("POST", path, body)
-			failIf(t, got.Code != want.Code || got.Body.String() != want.Body.String(),
-				"%s %.40q: %d %s, want %d %s", path, body, got.Code, got.Body, want.Code, want.Body)
-		}
-	}
-	looking.create(createPath, btcBody)
-
-	cut := httptest.NewRequest("POST", "http://localhost"+createPath,
-		io.MultiReader(strings.NewReader(btcBody), iotest.ErrReader(io.ErrUnexpectedEOF)))
-	cut.Header.Set("Authorization", "Bearer "+looking.Key())
-	w := looking.do(cut) // the part that arrived is valid JSON, but more may have been lost
-	looking.refused(w, 400, "invalid_body", "before it was complete")
 }
 
 // TestFaultOrder checks that the first fault that strikes ends the request, except for a delay.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"html"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -221,32 +220,4 @@ func TestRequestsHaveManyRows(t *testing.T) {
 	}
 	all := b.Requests()
 	failIf(t, len(all) != 100_000 || all[0].ID != 2, "the log has %d requests from %d on", len(all), all[0].ID)
-}
-
-// TestLogPassesTheBodyOn checks that a handler reads what was sent: in pieces, too long, and broken off.
-func TestLogPassesTheBodyOn(t *testing.T) {
-	b := newBox(t, set("max_body", "100000"))
-	post := func(body io.Reader, length int64) *httptest.ResponseRecorder {
-		r := httptest.NewRequest("POST", "http://sandbox.localhost"+createPath, body)
-		r.ContentLength = length
-		r.Header.Set("Authorization", "Bearer "+b.Key())
-		return b.do(r)
-	}
-	long := strings.Replace(btcBody, "{", `{`+strings.Repeat(" ", 70_000), 1)
-	b.ok(post(strings.NewReader(btcBody), -1))
-	b.ok(post(strings.NewReader(long), -1))
-	b.ok(post(strings.NewReader(long), int64(len(long))))
-	b.refused(post(strings.NewReader(strings.Repeat(" ", 100_001)), 100_001), 413, "body_too_large")
-	broken := io.MultiReader(strings.NewReader(btcBody), brokenReader{})
-	b.refused(post(broken, -1), 400, "invalid_body", "ended before")
-	broken = io.MultiReader(strings.NewReader(btcBody), brokenReader{})
-	b.refused(post(broken, 1000), 400, "invalid_body", "ended before")
-	errs := []error{io.ErrUnexpectedEOF, io.EOF} // as a connection does that ended early
-	once := readerFunc(func([]byte) (int, error) {
-		err := errs[0]
-		errs = errs[1:]
-		return 0, err
-	})
-	b.refused(post(io.MultiReader(strings.NewReader(btcBody), once), -1), 400, "invalid_body", "ended before")
-	equal(t, len(b.Requests()), 7, "requests in the log")
 }

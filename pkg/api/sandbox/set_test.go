@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"net/http/httptest"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -118,70 +117,63 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 // TestResetGoesBackToTheStart checks everything that a reset brings back, and that a bad one changes nothing.
 func TestResetGoesBackToTheStart(t *testing.T) {
 	seed := []byte(`{"balances":["7.00 Usd"],"resellers":[{"label":"Shop"}],"clock_ahead_seconds":60}`)
-	for name, b := range map[string]box{
-		"in memory": newBox(t, sandbox.WithSeedJSON(seed), set("first_page", "0"), set("requests_per_second", "3")),
-		"in a file": fileBox(t, filepath.Join(t.TempDir(), "box.db"), sandbox.WithSeedJSON(seed),
-			set("first_page", "0"), set("requests_per_second", "3")),
+	b := newBox(t, sandbox.WithSeedJSON(seed), set("first_page", "0"), set("requests_per_second", "3"))
+	copy(seed, "spoilt") // it was read at the start
+	began := b.Identity()
+	spoil := func() {
+		b.set(map[string]string{"first_page": "1", "list_order": "oldest"})
+		must(t, b.AdvanceClock(time.Hour))
+		must(t, b.Fund("Usd", 100))
+		b.fault(sandbox.Fault{Do: "status=418"})
+		for range 3 {
+			if w := b.send("GET", "/api/invites", ""); w.Code != 418 {
+				t.Fatalf("%d %s", w.Code, w.Body)
+			}
+		}
+	}
+	spoil()
+	for _, body := range []string{`{"seed":"demos"}`, `{"sed":"demo"}`} {
+		b.refused(b.send("POST", "/sandbox/reset", body), 400, "invalid_body")
+	}
+	b.refused(b.send("POST", "/sandbox/restore", `{"balances":["x"]}`), 400, "invalid_body")
+	if b.Identity() != began || len(b.Requests()) != 3 || b.Balance("Usd") != 800 ||
+		at(t, b.get("/sandbox/settings"), "first_page") != "1" {
+		t.Error("a bad reset changed something")
+	}
+	b.post("/sandbox/reset", `{}`)
+	faults, err := b.Faults()
+	if err != nil || len(faults) != 0 || len(b.Requests()) != 0 || b.Balance("Usd") != 700 ||
+		b.Identity() == began ||
+		!b.Now().Equal(start.Add(time.Minute)) {
+		t.Errorf("%v, %v, %v, %d, %v", faults, err, b.Requests(), b.Balance("Usd"), b.Now())
+	}
+	same(t, at(t, b.get("/sandbox/settings"), "first_page"), `"0"`)
+	same(t, at(t, b.get("/sandbox/settings"), "list_order"), `"newest"`)
+	for range 3 { // the limit of the start counts anew, too
+		b.get("/api/resellers/ids")
+	}
+	for name, to := range map[string]func() error{
+		"none": func() error { return b.Reset("none") },
+		"JSON": func() error { return b.Restore([]byte(`{"balances":[]}`)) },
 	} {
-		t.Run(name, func(t *testing.T) {
-			copy(seed, "spoilt") // it was read at the start
-			began := b.Identity()
-			spoil := func() {
-				b.set(map[string]string{"first_page": "1", "list_order": "oldest"})
-				must(t, b.AdvanceClock(time.Hour))
-				must(t, b.Fund("Usd", 100))
-				b.fault(sandbox.Fault{Do: "status=418"})
-				for range 3 {
-					if w := b.send("GET", "/api/invites", ""); w.Code != 418 {
-						t.Fatalf("%d %s", w.Code, w.Body)
-					}
-				}
-			}
-			spoil()
-			for _, body := range []string{`{"seed":"demos"}`, `{"sed":"demo"}`} {
-				b.refused(b.send("POST", "/sandbox/reset", body), 400, "invalid_body")
-			}
-			b.refused(b.send("POST", "/sandbox/restore", `{"balances":["x"]}`), 400, "invalid_body")
-			if b.Identity() != began || len(b.Requests()) != 3 || b.Balance("Usd") != 800 ||
-				at(t, b.get("/sandbox/settings"), "first_page") != "1" {
-				t.Error("a bad reset changed something")
-			}
-			b.post("/sandbox/reset", `{}`)
-			faults, err := b.Faults()
-			if err != nil || len(faults) != 0 || len(b.Requests()) != 0 || b.Balance("Usd") != 700 ||
-				b.Identity() == began ||
-				!b.Now().Equal(start.Add(time.Minute)) {
-				t.Errorf("%v, %v, %v, %d, %v", faults, err, b.Requests(), b.Balance("Usd"), b.Now())
-			}
-			same(t, at(t, b.get("/sandbox/settings"), "first_page"), `"0"`)
-			same(t, at(t, b.get("/sandbox/settings"), "list_order"), `"newest"`)
-			for range 3 { // the limit of the start counts anew, too
-				b.get("/api/resellers/ids")
-			}
-			for name, to := range map[string]func() error{
-				"none": func() error { return b.Reset("none") },
-				"JSON": func() error { return b.Restore([]byte(`{"balances":[]}`)) },
-			} {
-				spoil := slices.Clone(b.Requests())
-				b.set(map[string]string{"list_order": "oldest"})
-				if err := to(); err != nil || b.Balance("Usd") != 0 || len(b.Requests()) != 0 || len(spoil) == 0 {
-					t.Errorf("to %s: %v, %d", name, err, b.Balance("Usd"))
-				}
-				same(t, at(t, b.get("/sandbox/settings"), "list_order"), `"newest"`)
-				b.get("/api/resellers/ids")
-			}
-			b.set(map[string]string{"callback_on_create": "yes", "errors": "invalid_query=418:7"})
-			must(t, b.Reset(""))
-			b.refused(b.send("GET", "/api/merchant_withdrawal", ""), 400, "invalid_query")
-			b.withCallback("http://127.0.0.1:9/")
-			all := b.Deliveries()
-			failIf(t, len(all) != 0, "the state has a setting from before the reset: %v", all)
-			if err := b.Reset("demos"); err == nil || !strings.Contains(err.Error(), "demos") {
-				t.Errorf("to demos: %v", err)
-			}
-			if err := b.Reset(""); err != nil || b.Balance("Usd") != 700 {
-				t.Errorf("again: %v, %d", err, b.Balance("Usd"))
-			}
-		})
+		spoil := slices.Clone(b.Requests())
+		b.set(map[string]string{"list_order": "oldest"})
+		if err := to(); err != nil || b.Balance("Usd") != 0 || len(b.Requests()) != 0 || len(spoil) == 0 {
+			t.Errorf("to %s: %v, %d", name, err, b.Balance("Usd"))
+		}
+		same(t, at(t, b.get("/sandbox/settings"), "list_order"), `"newest"`)
+		b.get("/api/resellers/ids")
+	}
+	b.set(map[string]string{"callback_on_create": "yes", "errors": "invalid_query=418:7"})
+	must(t, b.Reset(""))
+	b.refused(b.send("GET", "/api/merchant_withdrawal", ""), 400, "invalid_query")
+	b.withCallback("http://127.0.0.1:9/")
+	all := b.Deliveries()
+	failIf(t, len(all) != 0, "the state has a setting from before the reset: %v", all)
+	if err := b.Reset("demos"); err == nil || !strings.Contains(err.Error(), "demos") {
+		t.Errorf("to demos: %v", err)
+	}
+	if err := b.Reset(""); err != nil || b.Balance("Usd") != 700 {
+		t.Errorf("again: %v, %d", err, b.Balance("Usd"))
 	}
 }

@@ -137,49 +137,6 @@ func TestCloseWaitsForRequests(t *testing.T) {
 	}
 }
 
-func TestStartInParallel(t *testing.T) {
-	for _, order := range []string{"1", "2", "3", "4"} {
-		t.Run(order, func(t *testing.T) {
-			t.Parallel()
-			box := sandbox.Start(t)
-			client, err := api.New(box.URL, api.WithAPIKey(box.Key()))
-			must(t, err)
-			if _, err := client.Withdrawals.Create(t.Context(), api.CreateWithdrawal{
-				Currency: api.Currency{Kind: api.Crypto, Code: "Btc"},
-				Amount:   api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 5}, Address: "bc1q",
-				ExternalOrderID: order,
-			}); err != nil {
-				t.Fatal(err)
-			}
-			for w, err := range client.Withdrawals.All(t.Context(), api.WithdrawalFilter{}, api.ListOptions{}) {
-				if err != nil || w.ExternalOrderID != order {
-					t.Errorf("it has order %s of another test, %v", w.ExternalOrderID, err)
-				}
-			}
-		})
-	}
-}
-
-// FuzzStart uses one sandbox for all rounds of a fuzz test, and checks that an invoice keeps its title.
-func FuzzStart(f *testing.F) {
-	box := sandbox.Start(f)
-	client, err := api.New(box.URL, api.WithAPIKey(box.Key()))
-	must(f, err)
-	for _, title := range []string{"Order 1001", "<b>&amp;", "\u202e"} {
-		f.Add(title)
-	}
-	f.Fuzz(func(t *testing.T, title string) {
-		id, err := client.Invoices.Create(t.Context(), api.CreateInvoice{Title: title,
-			Currency: api.Currency{Kind: api.Fiat, Code: "Usd"}, Items: []api.InvoiceItem{{Name: "Tea", Amount: 1}}})
-		if err != nil {
-			return // an invalid title
-		}
-		if invoice, err := client.Invoices.Get(t.Context(), id); err != nil || invoice.Title != title {
-			t.Errorf("the title %q became %q, %v", title, invoice.Title, err)
-		}
-	})
-}
-
 // told is a TB that records its failure.
 type told struct {
 	fatal    string
