@@ -175,7 +175,6 @@ type invoicePageView struct {
 	Alert  string // why a payment was refused
 }
 
-// Failed reports whether the last payment failed, and the customer can try again.
 func (v invoicePageView) Failed() bool { return v.Phase == store.Awaiting && !v.FailedAt.IsZero() }
 
 // amount formats minor units, which an item has as text. A thin space that does not break is between
@@ -229,7 +228,6 @@ func (s *Pages) index() page {
 	return page{status: http.StatusOK, template: "index", view: open[:min(len(open), mostListed)]}
 }
 
-// mostListed is how many invoices the index has.
 const mostListed = 100
 
 // showInvoice returns the page of an invoice, whichever key made it. If a payment has just been refused, the

@@ -19,7 +19,6 @@ import (
 
 var ErrAnswered = errors.New("the answer is written")
 
-// A Call is one request of an operation that faults may strike.
 type Call struct {
 	Operation string
 	Writer    http.ResponseWriter
@@ -134,7 +133,6 @@ func reset(w http.ResponseWriter) {
 	drop() // the handler ends here in any case
 }
 
-// half is a writer whose answers break off in the middle.
 type half struct{ http.ResponseWriter }
 
 func (h half) Write(b []byte) (int, error) {

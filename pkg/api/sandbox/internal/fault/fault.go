@@ -24,7 +24,6 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
-// A doing is the parsed Do of a fault.
 type doing struct {
 	kind
 	name       string
@@ -38,7 +37,6 @@ type kind struct {
 	strikes   func(operation string) bool // nil: every operation
 	continues bool                        // the next faults are asked too, because it does not decide the answer
 
-	// parse reads the value of the text; it is nil if the kind takes none.
 	parse func(do *doing, text, value string, given bool) error
 }
 
@@ -62,7 +60,6 @@ const kindsOfFaults = "use refuse, drop-before, drop-after, truncate, delay=2s, 
 	"status=503, status=503,bare, status=429,retry-after=5, html, html=502, body, respond, lose-callback or " +
 	"delay-callback=10m"
 
-// parseDo reads the Do of a fault. A wrong one is an *Error.
 func parseDo(text string) (doing, error) {
 	name, value, given := strings.Cut(text, "=")
 	k, known := kinds[name]
@@ -140,7 +137,6 @@ func isCallback(operation string) bool { return operation == callbacks }
 
 func isList(operation string) bool { return strings.HasSuffix(operation, "/list") }
 
-// canStrike reports whether a fault of this kind can strike an operation.
 func (do doing) canStrike(operation string) bool {
 	if do.strikes == nil {
 		return !isCallback(operation)
@@ -148,7 +144,6 @@ func (do doing) canStrike(operation string) bool {
 	return do.strikes(operation)
 }
 
-// checkOn returns an *Error if a fault of this kind cannot strike an operation.
 func (do doing) checkOn(on string, operations []string) error {
 	switch {
 	case on == everyOperation || do.canStrike(on):
@@ -178,7 +173,6 @@ func (do doing) checkMatch(match map[string]string) error {
 	return nil
 }
 
-// fields are the fields of a request that a fault can match.
 type fields struct {
 	query url.Values
 	body  json.RawMessage // nil: none, or not JSON
@@ -250,7 +244,6 @@ const (
 	maxBody       = 1 << 20          // each strike saves the fault in the state's file again
 )
 
-// everyOperation is the On of a fault for all operations.
 const everyOperation = "*"
 
 func asks(f store.Fault, operation string, in *fields) bool {

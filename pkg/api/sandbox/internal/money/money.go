@@ -15,7 +15,6 @@ const (
 	Fiat   = "Fiat"
 )
 
-// A Currency is one entry of the registry.
 type Currency struct {
 	Code         string // as in a Currency: Btc, Usd
 	Kind         string
@@ -105,7 +104,6 @@ func (s *Market) Debit(amount Amount, code string) (int64, error) {
 	return debit.Int64(), nil
 }
 
-// An Amount is a number of minor units of one currency. The code is as in the registry.
 type Amount struct {
 	Code  string `json:"code"`
 	Minor int64  `json:"minor"`

@@ -42,7 +42,6 @@ type Log struct {
 
 func New(key string) *Log { return &Log{key: key} }
 
-// An Entry is a request in a log. What became of it is added later.
 type Entry struct {
 	id                  int64
 	method, path, query string
@@ -101,7 +100,6 @@ func (l *Log) Clear() {
 	l.rows, l.bytes, l.base = nil, 0, l.last
 }
 
-// A Request is a request as a reader sees it.
 type Request struct {
 	ID     int64           `json:"id"` // counts the requests of the log, from 1
 	Method string          `json:"method"`

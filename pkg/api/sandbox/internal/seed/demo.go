@@ -158,7 +158,6 @@ func (s *planter) sell(account string, d demoSeller, begin time.Time) {
 	}
 }
 
-// worth returns the minor units of a currency that are worth cents.
 func (s *planter) worth(cents int64, currency string) int64 {
 	minor, err := s.Terms().Debit(money.Amount{Code: "Usd", Minor: cents}, currency)
 	s.check(err)
@@ -218,7 +217,6 @@ func (s *planter) withdrawals(reseller string) {
 	}, status)
 }
 
-// withdrawal adds a withdrawal and moves it to a status, with five minutes for each step.
 func (s *planter) withdrawal(w *store.Withdrawal, status string) {
 	w.ID, w.Currency = s.IDs().Withdrawal(s.Terms().IDFormat), w.Amount.Code
 	s.check(s.AddWithdrawal(w))

@@ -129,7 +129,6 @@ func (p *seedReader) seed(in *wire.Object) {
 	}
 }
 
-// each reads a list of objects with these fields.
 func (p *seedReader) each(in *wire.Object, key, fields string, read func(*wire.Object)) {
 	if !in.Has(key) {
 		return
@@ -319,7 +318,6 @@ func (p *seedReader) balance(in *wire.Object, i int, raw json.RawMessage) {
 	p.balances = append(p.balances, m)
 }
 
-// book adds to a sum that follows from the records.
 func (p *seedReader) book(account string, b store.Book, code string, minor int64) {
 	line := store.Move{Account: account, Book: b, Code: code}
 	if p.books[line] == nil {

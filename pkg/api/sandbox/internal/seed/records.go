@@ -225,7 +225,6 @@ func (p *seedReader) givenPhase(in *wire.Object) (phase store.InvoicePhase) {
 	return phase
 }
 
-// phase reads the phase of an invoice and the fields that depend on it.
 func (p *seedReader) phase(in *wire.Object, v *store.Invoice) {
 	v.Phase = p.givenPhase(in)
 	isPaid := v.Phase == store.Paid
@@ -315,7 +314,6 @@ func (p *seedReader) withdrawal(in *wire.Object) {
 	}
 }
 
-// statuses reads a withdrawal's history, or makes one that leads to its status.
 func (p *seedReader) statuses(in *wire.Object, w *store.Withdrawal) {
 	flow, at := &p.Terms.Flow, p.time(in, "created", p.now)
 	if !in.Has("statuses") {

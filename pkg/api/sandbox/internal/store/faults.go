@@ -9,7 +9,6 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
-// A Delivery is a delivery as the store keeps it.
 type Delivery struct {
 	ID         string    `json:"id"`
 	Withdrawal string    `json:"withdrawal"`
@@ -21,7 +20,6 @@ type Delivery struct {
 	Due        time.Time `json:"due,omitzero"`       // by the sandbox's clock; not posted earlier, zero from then on
 }
 
-// An Attempt is one try to post a delivery.
 type Attempt struct {
 	At     time.Time `json:"at"`     // by the sandbox's clock
 	Status int       `json:"status"` // of the HTTP answer; 0 if none came

@@ -199,7 +199,6 @@ func (f *file) read(apply func(Change)) error {
 	return nil
 }
 
-// catchUp applies the commits that the store does not have yet.
 func (f *file) catchUp(query func(string, ...any) (*sql.Rows, error), apply func(Change)) error {
 	rows, err := query("SELECT number, changes FROM commits WHERE number > ? ORDER BY number", f.last)
 	if err != nil {

@@ -86,7 +86,6 @@ func (g *IDs) Withdrawal(format string) string {
 	return g.UUID("withdrawal")
 }
 
-// An Invite is an offer to become a reseller.
 type Invite struct {
 	ID       string    `json:"id"`
 	Label    string    `json:"label"`
@@ -133,7 +132,6 @@ func (s *Store) RedeemInvite(id, label string, key KeyHash) (resellerID string, 
 	})
 }
 
-// A Reseller is an account that came from an invite.
 type Reseller struct {
 	ID      string    `json:"id"`
 	Invite  string    `json:"invite"`

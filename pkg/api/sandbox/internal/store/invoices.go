@@ -8,7 +8,6 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
-// An Invoice is an invoice as the store keeps it.
 type Invoice struct {
 	ID        string       `json:"id"`
 	Account   string       `json:"account"`
@@ -46,7 +45,6 @@ const (
 func (v *Invoice) MadeAt() time.Time    { return v.Created }
 func (v *Invoice) CurrencyCode() string { return v.Currency }
 
-// Payment returns the amount that a paid invoice brought.
 func (v *Invoice) Payment() money.Amount {
 	if v.Paid.Code != "" {
 		return v.Paid

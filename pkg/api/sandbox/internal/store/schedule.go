@@ -29,7 +29,6 @@ type appointment struct {
 
 func (a appointment) MadeAt() time.Time { return a.at }
 
-// renew makes the schedule of a state anew, after a change of pace or expiry.
 func (t *schedule) renew(st *State) {
 	t.queue = nil
 	for _, id := range append([]string{st.Merchant}, st.ResellerIDs...) {
@@ -46,7 +45,6 @@ func (t *schedule) renew(st *State) {
 	t.announce()
 }
 
-// take adds the appointments that follow from a change.
 func (t *schedule) take(c Change) {
 	if c.Begin != nil {
 		t.queue = nil

@@ -54,7 +54,6 @@ func New(t *Terms, clock func() time.Time, announce Announce) *Store {
 
 func (s *Store) IDs() *IDs { return s.ids.Load() }
 
-// Terms returns the settings that the store follows now.
 func (s *Store) Terms() *Terms { return s.terms.Load() }
 
 func (s *Store) setTerms(t *Terms) {

@@ -9,7 +9,6 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
-// A Withdrawal is a withdrawal as the store keeps it and as a change is saved.
 type Withdrawal struct {
 	ID       string       `json:"id"`
 	Account  string       `json:"account"`
@@ -23,7 +22,6 @@ type Withdrawal struct {
 	Statuses []Reached    `json:"statuses"` // never empty; appended to only by making a new slice
 }
 
-// A Reached is a status that a withdrawal has reached, and when.
 type Reached struct {
 	Status string    `json:"status"`
 	At     time.Time `json:"at"`
@@ -103,7 +101,6 @@ func (s *Terms) Shows(st *State, account, owner string) bool {
 	return owner == account || account == st.Merchant && s.MerchantSees == "all"
 }
 
-// WithdrawalsOf returns the withdrawals in the list of an account, by time of creation.
 func (s *Terms) WithdrawalsOf(st *State, a *Account) []*Withdrawal {
 	if !s.Shows(st, a.ID, "") {
 		return a.Withdrawals
@@ -165,7 +162,6 @@ func (s *Terms) raise(a *Account, code string, need int64) (moves []Move, swaps 
 	return moves, swaps, nil
 }
 
-// Rebate returns the reseller's part of a paid invoice, rounded down.
 func (s *Terms) Rebate(paid int64) int64 {
 	const whole = 100 * PercentScale
 	return money.MulDiv(big.NewInt(paid), big.NewInt(s.RebatePercent), big.NewInt(whole), false).Int64()

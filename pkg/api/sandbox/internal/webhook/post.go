@@ -15,7 +15,6 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/store"
 )
 
-// A targetError reports a target that is refused.
 type targetError struct{ address string }
 
 func (e *targetError) Error() string {

@@ -14,7 +14,6 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/store"
 )
 
-// Limits are the settings for posting callbacks.
 type Limits struct {
 	Targets          string
 	Attempts         int64
@@ -78,7 +77,6 @@ var (
 		"The sandbox ends; its list of callbacks will say what came of the attempt.")
 )
 
-// change changes rounds, and tells those who wait.
 func (c *Sender) change(do func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -105,7 +103,6 @@ func (c *Sender) await(ctx context.Context, ready func() bool) bool {
 	}
 }
 
-// attempt posts a delivery, records the result, and returns the delivery as it is then.
 func (c *Sender) attempt(d store.Delivery, r *round) (store.Delivery, error) {
 	select {
 	case c.slots <- struct{}{}:
