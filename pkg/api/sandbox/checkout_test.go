@@ -401,5 +401,5 @@ func TestDumpCannotRedirectElsewhere(t *testing.T) {
 	text := dumped(t, b)
 	must(t, b.Restore(text))
 	err := b.Restore([]byte(strings.Replace(string(text), "https://shop.example/", "javascript:alert(1)", 1)))
-	failIf(t, err == nil || !strings.Contains(err.Error(), "invoices[0]"), "a dump with a script for a shop: %v", err)
+	says(t, err, "invoices[0]")
 }

@@ -116,10 +116,7 @@ func TestWithdrawalChoices(t *testing.T) {
 	b.create(createPath, fmt.Sprintf(btc, 20, ""))
 	b.refused(b.send("POST", "/api/invoice", `{"title":"t","currency":{"Fiat":"Usd"},"items":[{"name":"x",`+
 		`"amount":"10"},{"name":"y","amount":"10"}]}`), 400, "invalid_body", "items", "1")
-	if _, err := sandbox.New(set("min_amount", "10"), set("max_amount", "9")); err == nil ||
-		!strings.Contains(err.Error(), "max_amount") {
-		t.Errorf("bounds the wrong way round: %v", err)
-	}
+	says(t, second(sandbox.New(set("min_amount", "10"), set("max_amount", "9"))), "max_amount")
 }
 
 func TestWhoseChoices(t *testing.T) {
@@ -201,7 +198,7 @@ func TestInvoiceChoices(t *testing.T) {
 	huge := b.create("/api/invoice", `{"title":"t","currency":{"Crypto":"Btc"},"items":[{"name":"x",`+
 		`"amount":"9223372036854775807"}]}`)
 	err := b.PayInvoice(huge)
-	failIf(t, err == nil || !strings.Contains(err.Error(), "paid_in"), "more than fits: %v", err)
+	says(t, err, "paid_in")
 
 	b = newBox(t, set("due_date_in", "date_time"), set("min_items", "0"))
 	b.refused(b.send("POST", "/api/invoice", invoiceBody(`,"due_date":"soon"`)), 400, "invalid_body", "due_date")
@@ -282,9 +279,7 @@ func TestCurrencyChoices(t *testing.T) {
 		{"currencies", "Btc, Eth"}, {"paid_in", "USD"}, {"paid_in", ""},
 		{"invite_label", " "}, {"max_items", "0"}, {"max_items", "all"}, {"min_items", "2"},
 		{"max_amount", "9223372036854775808"}} {
-		if _, err := sandbox.New(set(bad[0], bad[1])); err == nil || !strings.Contains(err.Error(), bad[0]) {
-			t.Errorf("%s=%q: %v", bad[0], bad[1], err)
-		}
+		says(t, second(sandbox.New(set(bad[0], bad[1]))), bad[0])
 	}
 }
 

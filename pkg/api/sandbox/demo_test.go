@@ -12,22 +12,9 @@ import (
 	"example.com/till/pkg/api/sandbox"
 )
 
-// TestDemoHasEverything checks that the demo has something of everything, and is the same every time except
-// for the ids.
+// TestDemoHasEverything checks that the demo has something of everything.
 func TestDemoHasEverything(t *testing.T) {
 	b := newBox(t, sandbox.WithSeed("demo"), set("zero_amounts", "show"))
-	numbered := func(text []byte, err error) string {
-		must(t, err)
-		ids := map[string]string{}
-		return anyUUID.ReplaceAllStringFunc(anyHash.ReplaceAllString(string(text), "hash"), func(id string) string {
-			if ids[id] == "" {
-				ids[id] = fmt.Sprint("id ", len(ids))
-			}
-			return ids[id]
-		})
-	}
-	one, other := numbered(b.Dump()), numbered(newBox(t, sandbox.WithSeed("demo"), set("zero_amounts", "show")).Dump())
-	failIf(t, one != other, "two demos differ")
 	d := b.get("/sandbox/dump")
 	merchant := at(t, d, "merchant_id")
 	type kind struct {

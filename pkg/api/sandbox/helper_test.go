@@ -70,6 +70,12 @@ func failIf(t interface {
 	}
 }
 
+// says checks that there is an error, and that it contains a text.
+func says(t testing.TB, err error, text string) {
+	t.Helper()
+	failIf(t, err == nil || !strings.Contains(err.Error(), text), "the error is %v, and should say %q", err, text)
+}
+
 // equal compares two values; what names them, as for Printf.
 func equal[V comparable](t interface {
 	Helper()

@@ -48,9 +48,7 @@ func TestResend(t *testing.T) {
 	b.refused(b.send("POST", "/sandbox/callbacks/resend", `{"id":"`+uuid("x")+`"}`), 404, "not_found", uuid("x"))
 	b.refused(b.send("POST", "/sandbox/callbacks/resend", `{}`), 400, "invalid_body", "id")
 	must(t, b.Close())
-	if _, err := b.Resend(d.ID); err == nil || !strings.Contains(err.Error(), "closed") {
-		t.Errorf("after the end: %v", err)
-	}
+	says(t, second(b.Resend(d.ID)), "closed")
 }
 
 // TestResendPending checks that Resend posts a pending delivery at once, but not before an earlier one.
@@ -62,9 +60,7 @@ func TestResendPending(t *testing.T) {
 	b.mustAdvance(id, "Processing", "Completed")
 	wantStates(t, b, "Processing pending 1, Completed pending 0")
 	all := b.Deliveries()
-	if _, err := b.Resend(all[1].ID); err == nil || !strings.Contains(err.Error(), all[0].ID) {
-		t.Errorf("a resend out of turn: %v", err)
-	}
+	says(t, second(b.Resend(all[1].ID)), all[0].ID)
 	// An attempt is recorded a moment before the next one can be asked for.
 	resend := func() (d sandbox.Delivery, err error) {
 		eventually(t, "the attempt before is over", func() bool {

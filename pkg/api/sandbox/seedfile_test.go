@@ -3,7 +3,6 @@ package sandbox_test
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -189,8 +188,3 @@ func TestSeedFollowsSettings(t *testing.T) {
 	got := at(t, d, "withdrawals", 0, "statuses").([]any)
 	failIf(t, len(got) != 2, "the shortest way from A to C: %v", got)
 }
-
-var (
-	anyUUID = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
-	anyHash = regexp.MustCompile(`[0-9a-f]{64}`)
-)

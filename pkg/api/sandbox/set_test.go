@@ -170,9 +170,7 @@ func TestResetGoesBackToTheStart(t *testing.T) {
 	b.withCallback("http://127.0.0.1:9/")
 	all := b.Deliveries()
 	failIf(t, len(all) != 0, "the state has a setting from before the reset: %v", all)
-	if err := b.Reset("demos"); err == nil || !strings.Contains(err.Error(), "demos") {
-		t.Errorf("to demos: %v", err)
-	}
+	says(t, b.Reset("demos"), "demos")
 	if err := b.Reset(""); err != nil || b.Balance("Usd") != 700 {
 		t.Errorf("again: %v, %d", err, b.Balance("Usd"))
 	}
