@@ -120,7 +120,7 @@ func listenForCallbacks(s *cmdutil.Session, flags callbackFlags) error {
 		return errors.Join(err, stop())
 	}
 	s.Note("listening on %s", url)
-	if !isLoopback(listener.Addr()) {
+	if tcp, ok := listener.Addr().(*net.TCPAddr); !ok || !tcp.IP.IsLoopback() {
 		advice := ""
 		if !flags.secretPath {
 			advice = "; with --secret-path, only who knows the path can post"
@@ -342,25 +342,15 @@ func listenOn(address string) (net.Listener, error) {
 			"write one such as 127.0.0.1:8787; port 0 is any that is free")
 	}
 	listener, err := net.Listen("tcp", net.JoinHostPort(host, port))
+	if op, ok := errors.AsType[*net.OpError](err); ok {
+		err = op.Err // the message says the rest
+	}
 	if err != nil {
 		return nil, &cmdutil.Error{Code: cmdutil.ExitConfig, Err: err,
-			Msg:  fmt.Sprintf("--listen: cannot listen on %s: %v", address, plainNetError(err)),
+			Msg:  fmt.Sprintf("--listen: cannot listen on %s: %v", address, err),
 			Hint: payout.NewHint("choose another port, or 0 for any that is free")}
 	}
 	return listener, nil
-}
-
-// plainNetError removes what the message around the error already says.
-func plainNetError(err error) error {
-	if op, ok := errors.AsType[*net.OpError](err); ok {
-		return op.Err
-	}
-	return err
-}
-
-func isLoopback(address net.Addr) bool {
-	tcp, ok := address.(*net.TCPAddr)
-	return ok && tcp.IP.IsLoopback()
 }
 
 // reachableURL returns the URL at which a program on this machine reaches a listener.

@@ -91,7 +91,7 @@ func (s *Server) ofInvoice(
 // PayInvoice pays a waiting invoice in full, in its own currency or in the one that the setting paid_in
 // names. The money is added to the balance of the account that made the invoice. A reseller also earns a
 // rebate, which is not part of the balance.
-func (s *Server) PayInvoice(id string) error { return s.store.PayInvoice(id) }
+func (s *Server) PayInvoice(id string) error { return s.store.Pay(id, "never") }
 
 // ExpireInvoice ends a waiting invoice unpaid.
 func (s *Server) ExpireInvoice(id string) error { return s.store.ExpireInvoice(id) }

@@ -203,7 +203,7 @@ func (s *Pages) invoicePage(id string) (page, error) { return s.showInvoice(id, 
 // is redirected both times. After a payment that failed, the customer is redirected to the invoice, so that a
 // reload does not try again.
 func (s *Pages) payPage(id string) (page, error) {
-	refused := s.Store.TryPayment(id)
+	refused := s.Store.Pay(id, s.Store.Terms().PaymentFails)
 	if v, _ := s.Store.Invoice(id); v.Phase == store.Paid {
 		return page{next: cmp.Or(v.Callback, backLink(v.ID))}, nil
 	}

@@ -69,14 +69,10 @@ func (s *Store) AddInvoice(v *Invoice) error {
 	})
 }
 
-func (s *Store) PayInvoice(id string) error { return s.pay(id, "never") }
-
-// TryPayment is the payment of a customer: like PayInvoice, unless the setting payment_fails lets it fail.
-// Then only the time of the failure is stored, and the invoice goes on waiting.
-func (s *Store) TryPayment(id string) error { return s.pay(id, s.Terms().PaymentFails) }
-
-// pay changes the books in the same change as the invoice.
-func (s *Store) pay(id, fails string) error {
+// Pay pays a waiting invoice in full, unless it fails: never, first or always, as the setting payment_fails has
+// it. Then only the time of the failure is stored, and the invoice goes on waiting. The books change in the same
+// change as the invoice.
+func (s *Store) Pay(id, fails string) error {
 	return s.Write(func(st *State) (c Change, err error) {
 		v, err := st.waiting(id)
 		if err != nil {
