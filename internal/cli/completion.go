@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"example.com/till/internal/cmdutil"
@@ -107,12 +106,26 @@ func completeGlobals(a *cmdutil.App, root *cobra.Command) {
 	}
 	cmdutil.Offer(root, "columns",
 		func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-			return completeColumns(columnsOf(cmd), typed),
+			columns := columnsOf(cmd)
+			if len(columns) > 0 && !strings.Contains(typed, ",") {
+				columns = append(columns, cmdutil.WithText("help", "what each column means"))
+			}
+			return cmdutil.CompleteList(columns, typed),
 				cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 		})
 	cmdutil.OfferOwn(root, "sort",
 		func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-			return completeSort(columnsOf(cmd), typed), cobra.ShellCompDirectiveNoFileComp
+			name, minus := strings.TrimPrefix(typed, "-"), ""
+			if name != typed { // a descending order
+				minus = "-"
+			}
+			var offers []string
+			for _, column := range columnsOf(cmd) {
+				if strings.HasPrefix(column, name) {
+					offers = append(offers, minus+column)
+				}
+			}
+			return offers, cobra.ShellCompDirectiveNoFileComp
 		})
 }
 
@@ -122,27 +135,4 @@ func columnsOf(cmd *cobra.Command) []string {
 		return strings.Split(columns, "\n")
 	}
 	return nil
-}
-
-// completeColumns completes the last name of a list of columns.
-func completeColumns(columns []string, typed string) []string {
-	if len(columns) > 0 && !strings.Contains(typed, ",") {
-		columns = append(slices.Clone(columns), cmdutil.WithText("help", "what each column means"))
-	}
-	return cmdutil.CompleteList(columns, typed)
-}
-
-// completeSort completes a column, with or without the minus of a descending order.
-func completeSort(columns []string, typed string) []string {
-	minus, name := "", typed
-	if rest, found := strings.CutPrefix(typed, "-"); found {
-		minus, name = "-", rest
-	}
-	var offers []string
-	for _, column := range columns {
-		if strings.HasPrefix(column, name) {
-			offers = append(offers, minus+column)
-		}
-	}
-	return offers
 }

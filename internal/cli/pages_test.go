@@ -140,7 +140,7 @@ func TestPagesNameWhatExists(t *testing.T) {
 // commandExists reports whether words begin with the name of a command or topic, or with a flag.
 func commandExists(root *cobra.Command, words string) bool {
 	var names []string
-	for _, word := range strings.Fields(strings.TrimPrefix(words, "help ")) {
+	for _, word := range strings.Fields(strings.TrimPrefix(words+" ", "help ")) {
 		if !regexp.MustCompile(`^[a-z][a-z-]*$`).MatchString(word) {
 			break
 		}

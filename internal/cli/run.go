@@ -185,8 +185,9 @@ type serviceSays struct {
 func printError(a *cmdutil.App, r cmdutil.Report, global *pflag.FlagSet) {
 	todo := r.Hint
 	if a.JSON.Load() {
-		line := errorContent{Kind: cmdutil.KindOf(r.Code), ExitCode: r.Code, Rule: r.Rule, Message: r.Message,
-			Hint: cmdutil.NewHintLine(todo), Retryable: cmdutil.Retryable(r.Code), Details: r.Details, About: r.About.Or(a.Subject)}
+		kind := cmdutil.KindOf(r.Code)
+		line := errorContent{Kind: kind.Kind, ExitCode: r.Code, Rule: r.Rule, Message: r.Message,
+			Hint: cmdutil.NewHintLine(todo), Retryable: kind.Retryable, Details: r.Details, About: r.About.Or(a.Subject)}
 		if r.Call != nil {
 			line.Status = r.Call.Status
 			if r.Call.Envelope {

@@ -86,7 +86,7 @@ func facts() Facts {
 func errorCases() (cases []*Node) {
 	for _, kind := range kinds(func(e cmdutil.ErrorKind) any { return e.Kind }) {
 		codes := slices.DeleteFunc(kinds(func(e cmdutil.ErrorKind) any { return e.Code }),
-			func(code any) bool { return cmdutil.KindOf(code.(int)) != kind })
+			func(code any) bool { return cmdutil.KindOf(code.(int)).Kind != kind })
 		n := &Node{Properties: Members{
 			{Name: "kind", Schema: &Node{Enum: []any{kind}}},
 			{Name: "exit_code", Schema: &Node{Enum: codes}},

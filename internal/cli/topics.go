@@ -53,27 +53,15 @@ func helpTopics(a *cmdutil.App) (topics []*cobra.Command) {
 	files, _ := helpFiles.ReadDir("help")
 	for _, file := range files {
 		name := strings.TrimSuffix(file.Name(), ".txt")
-		topic := &cobra.Command{Use: name, Short: firstLine(file.Name()), Example: "  till help " + name}
+		text, _ := helpFiles.ReadFile("help/" + file.Name())
+		short, page, _ := strings.Cut(string(text), "\n\n")
+		topic := &cobra.Command{Use: name, Short: short, Example: "  till help " + name}
 		topic.SetHelpFunc(func(*cobra.Command, []string) {
-			text, _ := helpFiles.ReadFile("help/" + file.Name())
-			_, page, _ := strings.Cut(string(text), "\n\n")
 			io.WriteString(topic.OutOrStdout(), forTerminal(a, topic, fillIn(page)))
 		})
 		topics = append(topics, topic)
 	}
 	return topics
-}
-
-// firstLine returns the first line of a topic. Every run needs those of all topics, and the rest hardly ever.
-func firstLine(file string) string {
-	f, err := helpFiles.Open("help/" + file)
-	if err != nil {
-		panic(err) // the name is of a file that is embedded
-	}
-	begin := make([]byte, helpWidth)
-	n, _ := f.Read(begin)
-	line, _, _ := strings.Cut(string(begin[:n]), "\n")
-	return line
 }
 
 // flagGroups are the global flags by what they are about.

@@ -3,11 +3,11 @@
 package cmdutil
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -44,16 +44,9 @@ func (i IO) Env(name string) string {
 	return value
 }
 
-// Home returns the home directory, or "" if there is none.
-func (i IO) Home() string { return homeOn(runtime.GOOS, i.Env) }
-
-// homeOn knows that Windows has another name for it. A shell from Unix sets HOME there too.
-func homeOn(system string, env func(string) string) string {
-	if home := env("HOME"); home != "" || system != "windows" {
-		return home
-	}
-	return env("USERPROFILE")
-}
+// Home returns the home directory, or "" if there is none. Windows has another name for it, but a shell from Unix
+// sets HOME there too.
+func (i IO) Home() string { return cmp.Or(i.Env("HOME"), i.Env("USERPROFILE")) }
 
 // App is one run of the program.
 type App struct {

@@ -17,7 +17,7 @@ import (
 // ErrDryRun ends a call that is only shown.
 var ErrDryRun = errors.New("dry run")
 
-// dryRun is a transport that prints the exact request and sends nothing.
+// dryRun is a transport that prints the exact request and sends nothing. It prints text unless JSON or YAML is asked for.
 type dryRun struct{ s *Session }
 
 // RequestLine is a request as JSON. Its key is hidden.
@@ -42,7 +42,14 @@ func (t dryRun) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 	}
-	return nil, cmp.Or(t.print(line), ErrDryRun)
+	if o := t.s.Render; o.Format == render.Table || o.Format == render.CSV || o.Quiet {
+		return nil, cmp.Or(t.s.WriteData(line.String()), ErrDryRun)
+	}
+	if len(line.Body) > 0 && !json.Valid(line.Body) {
+		line.Body = render.Encode(string(line.Body))
+	}
+	err := render.View[RequestLine]{JSON: render.Value[RequestLine]()}.One(t.s.IO.Out, t.s.Render, line)
+	return nil, cmp.Or(err, ErrDryRun)
 }
 
 // checkDryRun refuses a filter alone: it was written for the answer, which a dry run does not have.
@@ -52,18 +59,6 @@ func (s *Session) checkDryRun() error {
 			fmt.Sprintf("add -o json to filter the request, or leave --%s out", from))
 	}
 	return nil
-}
-
-// print prints a request as text unless JSON or YAML is asked for.
-func (t dryRun) print(line RequestLine) error {
-	o := t.s.Render
-	if o.Format == render.Table || o.Format == render.CSV || o.Quiet {
-		return t.s.WriteData(line.String())
-	}
-	if len(line.Body) > 0 && !json.Valid(line.Body) {
-		line.Body = render.Encode(string(line.Body))
-	}
-	return render.View[RequestLine]{JSON: render.Value[RequestLine]()}.One(t.s.IO.Out, o, line)
 }
 
 // String returns a request as it is sent.

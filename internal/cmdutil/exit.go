@@ -108,13 +108,8 @@ func ExitCodes() []ErrorKind {
 	}
 }
 
-// KindOf returns the kind of an exit code.
-func KindOf(code int) string { return rowOf(code).Kind }
-
-// Retryable reports whether the same command again, unchanged, can help after an exit code.
-func Retryable(code int) bool { return rowOf(code).Retryable }
-
-func rowOf(code int) ErrorKind {
+// KindOf returns what there is to say about an exit code.
+func KindOf(code int) ErrorKind {
 	for _, e := range ExitCodes() {
 		if e.Code == code {
 			return e
@@ -219,7 +214,8 @@ func Explain(err error) Report {
 	case errors.As(err, &set):
 		r.Code, r.Hint = ExitConfig, payout.NewHint(set.Advice, set.Command...)
 	case errors.As(err, &state):
-		r.Code, r.Message, r.Hint = explainState(state)
+		r.Code, r.Hint = explainState(state)
+		r.Message = "the sandbox's state cannot be used: " + state.Path + ": " + state.Err.Error()
 	case errors.Is(err, context.Canceled):
 		r.Code, r.Message = ExitInterrupted, "interrupted"
 	case diskFull(err):
@@ -231,13 +227,13 @@ func Explain(err error) Report {
 	return r
 }
 
-// explainState returns the exit code, the message and the hint for the file of a sandbox that cannot be used.
-func explainState(e *sandbox.StateError) (code int, message string, todo payout.Hint) {
-	message = "the sandbox's state cannot be used: " + e.Path + ": " + e.Err.Error()
+// explainState returns the exit code and the hint for the file of a sandbox that cannot be used.
+func explainState(e *sandbox.StateError) (code int, todo payout.Hint) {
+	const another = "name another file in TILL_SANDBOX_STATE or --state"
 	if errors.Is(e, sandbox.ErrInUse) {
-		return ExitUsage, message, payout.NewHint("end it, or use its address (TILL_BASE_URL, TILL_API_KEY), or name another file in TILL_SANDBOX_STATE or --state")
+		return ExitUsage, payout.NewHint("end it, or use its address (TILL_BASE_URL, TILL_API_KEY), or " + another)
 	}
-	return ExitConfig, message, payout.NewHint("name another file in TILL_SANDBOX_STATE or --state, move this one away, or free the disk if it is full")
+	return ExitConfig, payout.NewHint(another + ", move this one away, or free the disk if it is full")
 }
 
 // ReaderGone reports whether a command only failed to print to a program that has ended, as in till ... | head.

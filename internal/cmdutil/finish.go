@@ -138,8 +138,8 @@ func (a *App) Finish(cmd *cobra.Command, r Report) *Finished {
 	if !a.Running || a.outlets(cmd).none() {
 		return nil
 	}
-	f := &Finished{Command: CommandName(cmd), ExitCode: r.Code, Kind: KindOf(r.Code), Rule: r.Rule,
-		Message: r.Message, Hint: NewHintLine(r.Hint), Retryable: Retryable(r.Code), About: r.About.Or(a.Subject), Amounts: a.Amounts,
+	f := &Finished{Command: CommandName(cmd), ExitCode: r.Code, Kind: KindOf(r.Code).Kind, Rule: r.Rule,
+		Message: r.Message, Hint: NewHintLine(r.Hint), Retryable: KindOf(r.Code).Retryable, About: r.About.Or(a.Subject), Amounts: a.Amounts,
 		began: a.Began, ended: a.IO.Now()}
 	f.Started, f.Ended = views.Moment(f.began), views.Moment(f.ended)
 	f.Seconds = f.ended.Sub(f.began).Round(time.Millisecond).Seconds()
@@ -176,7 +176,14 @@ func (f *Finished) read(ctx context.Context, l *payout.Ledger, m money.Registry)
 			tally, err = l.Tally(ctx, f.Run)
 		}
 	case f.OrderID != "":
-		tally, m, err = tallyOf(ctx, m, l, f.OrderID)
+		var o payout.Order
+		if o, err = l.Order(ctx, f.OrderID); err == nil {
+			m, tally = views.AsSent(m, o), payout.Tally{Rows: 1, States: map[payout.State]int{o.State: 1},
+				Totals: []payout.Total{{Amount: api.Big(o.Amount), Rows: 1}}}
+		}
+		if o.State == payout.StateAccepted {
+			tally.Accepted = tally.Totals
+		}
 	}
 	if err != nil || tally.Rows == 0 {
 		return
@@ -193,22 +200,6 @@ func (f *Finished) read(ctx context.Context, l *payout.Ledger, m money.Registry)
 				NewFinishedAmount(sum.of, t.Amount.Code, t.Amount.Minor.Big(), m.DecimalsOf(t.Amount.Kind, t.Amount.Code)))
 		}
 	}
-}
-
-// tallyOf is the tally of a single order, with the decimals with which it was sent.
-func tallyOf(
-	ctx context.Context, m money.Registry, l *payout.Ledger, orderID string,
-) (payout.Tally, money.Registry, error) {
-	o, err := l.Order(ctx, orderID)
-	if err != nil {
-		return payout.Tally{}, m, err
-	}
-	total := []payout.Total{{Amount: api.Big(o.Amount), Rows: 1}}
-	t := payout.Tally{Rows: 1, States: map[payout.State]int{o.State: 1}, Totals: total}
-	if o.State == payout.StateAccepted {
-		t.Accepted = total
-	}
-	return t, views.AsSent(m, o), nil
 }
 
 // SentWith returns the registry with the decimals with which the amounts of a run were shown when it was sent.

@@ -111,8 +111,12 @@ func (s *Session) senderFor(client *api.Client, approvals approval.Policy) (*pay
 	if err != nil {
 		return nil, err
 	}
-	account, own, err := s.accountToSendTo(client)
-	if err != nil {
+	account, own, err := s.AccountOf(client)
+	if call := (*api.Error)(nil); errors.As(err, &call) && call.Outcome == api.Failed && !errors.Is(err, context.Canceled) {
+		return nil, &Error{Code: ExitUnreachable, Err: err,
+			Msg:  fmt.Sprintf("the sandbox did not say which one it is, and nothing was sent to it: %v", err),
+			Hint: payout.NewHint("it is safe to run the same command again")}
+	} else if err != nil {
 		return nil, err
 	}
 	since, sinceTime, err := s.lookupSince()
@@ -217,19 +221,6 @@ func (s *Session) AccountOf(client *api.Client) (a payout.Account, own bool, err
 		return base, true, nil
 	}
 	return a, true, err
-}
-
-// accountToSendTo is AccountOf for a command that sends. If a sandbox cannot say which one it is, nothing was
-// sent to it.
-func (s *Session) accountToSendTo(client *api.Client) (payout.Account, bool, error) {
-	a, own, err := s.AccountOf(client)
-	if call := (*api.Error)(nil); errors.As(err, &call) && call.Outcome == api.Failed &&
-		!errors.Is(err, context.Canceled) {
-		err = &Error{Code: ExitUnreachable, Err: err,
-			Msg:  fmt.Sprintf("the sandbox did not say which one it is, and nothing was sent to it: %v", err),
-			Hint: payout.NewHint("it is safe to run the same command again")}
-	}
-	return a, own, err
 }
 
 // lookupSince returns how far back the service's list is read, as the text that is sent and as a time. If

@@ -2,6 +2,7 @@ package cmdutil
 
 import (
 	"cmp"
+	"context"
 	"crypto/x509"
 	"fmt"
 	"io"
@@ -227,6 +228,19 @@ func certificates(path string) (*x509.CertPool, error) {
 		return nil, &config.Error{Msg: fmt.Sprintf("%s holds no certificate in PEM form", path)}
 	}
 	return pool, nil
+}
+
+// Create makes something at the service that is created by one call.
+func Create[T any](s *Session, create func(context.Context, *api.Client) (T, error)) (made T, err error) {
+	client, err := s.ClientToCreate()
+	if err != nil {
+		return made, err
+	}
+	err = s.Send(nil, func() (err error) {
+		made, err = create(s.SendCtx, client)
+		return err
+	})
+	return made, err
 }
 
 // Send makes a create, unless a signal came before.

@@ -57,14 +57,8 @@ The invite is sent at most once.`,
 		if err := api.CheckUUID(uuid); err != nil {
 			return cmdutil.UsageError(err.Error(), "leave it out for a random one")
 		}
-		client, err := s.ClientToCreate()
-		if err != nil {
-			return err
-		}
-		var invite api.Invite
-		err = s.Send(nil, func() (err error) {
-			invite, err = client.Invites.Create(s.SendCtx, uuid)
-			return err
+		invite, err := cmdutil.Create(s, func(ctx context.Context, client *api.Client) (api.Invite, error) {
+			return client.Invites.Create(ctx, uuid)
 		})
 		if err != nil {
 			return err

@@ -21,7 +21,13 @@ func Command(a *cmdutil.App) *cobra.Command {
 func createCommand(a *cmdutil.App) *cobra.Command {
 	var req api.CreateInvoice
 	var currency string
-	var items itemFlags
+	var items []struct{ flag, text string } // in the order of the command line
+	add := func(flag string) func(string) error {
+		return func(text string) error {
+			items = append(items, struct{ flag, text string }{flag, text})
+			return nil
+		}
+	}
 	var number int64
 	cmd := cmdutil.NewCommand(a, cmdutil.One, views.Creations, &cobra.Command{
 		Use:   "create --title T --currency C --item NAME=AMOUNT...",
@@ -43,20 +49,18 @@ the invoice was made.`,
 		if req.Currency, err = s.Money.ParseCurrency(currency); err != nil {
 			return fmt.Errorf("--currency: %w", err)
 		}
-		if req.Items, err = items.parse(s, req.Currency); err != nil {
-			return err
+		for _, item := range items {
+			goods, price, err := s.Money.ParseItem(item.text, req.Currency, item.flag == "item-minor")
+			if err != nil {
+				return fmt.Errorf("--%s: %w", item.flag, err)
+			}
+			req.Items = append(req.Items, api.InvoiceItem{Name: goods, Amount: price.Minor})
 		}
 		if err := req.Validate(); err != nil {
 			return err
 		}
-		client, err := s.ClientToCreate()
-		if err != nil {
-			return err
-		}
-		var id string
-		err = s.Send(nil, func() (err error) {
-			id, err = client.Invoices.Create(s.SendCtx, req)
-			return err
+		id, err := cmdutil.Create(s, func(ctx context.Context, client *api.Client) (string, error) {
+			return client.Invoices.Create(ctx, req)
 		})
 		if err != nil {
 			return err
@@ -71,8 +75,8 @@ the invoice was made.`,
 	f := cmd.Flags()
 	f.StringVar(&req.Title, "title", "", "title that the customer sees")
 	f.StringVar(&currency, "currency", "", "currency of the invoice, such as Usd")
-	f.Func("item", "one of the goods with its price, such as Coffee=2.50; may be given again", items.add(false))
-	f.Func("item-minor", "the same with the price in minor units, such as Coffee=250", items.add(true))
+	f.Func("item", "one of the goods with its price, such as Coffee=2.50; may be given again", add("item"))
+	f.Func("item-minor", "the same with the price in minor units, such as Coffee=250", add("item-minor"))
 	f.StringVar(&req.OrderID, "order-id", "", "your own identifier; a second invoice may have it too")
 	f.Int64Var(&number, "number", 0, "number that the customer sees")
 	f.StringVar(&req.CallbackURL, "callback-url", "",
@@ -81,37 +85,6 @@ the invoice was made.`,
 	cmdutil.RequireOne(cmd, "item", "item-minor")
 	cmdutil.Offer(cmd, "currency", a.CompleteCurrencies)
 	return cmd
-}
-
-// itemFlags are the values of --item and --item-minor in the order of the command line.
-type itemFlags []itemFlag
-
-type itemFlag struct {
-	text  string
-	minor bool
-}
-
-func (f *itemFlags) add(minor bool) func(string) error {
-	return func(text string) error {
-		*f = append(*f, itemFlag{text, minor})
-		return nil
-	}
-}
-
-func (f itemFlags) parse(s *cmdutil.Session, currency api.Currency) ([]api.InvoiceItem, error) {
-	items := make([]api.InvoiceItem, 0, len(f))
-	for _, flag := range f {
-		goods, price, err := s.Money.ParseItem(flag.text, currency, flag.minor)
-		if err != nil {
-			name := "--item"
-			if flag.minor {
-				name = "--item-minor"
-			}
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		items = append(items, api.InvoiceItem{Name: goods, Amount: price.Minor})
-	}
-	return items, nil
 }
 
 func getCommand(a *cmdutil.App) *cobra.Command {
