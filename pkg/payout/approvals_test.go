@@ -173,6 +173,7 @@ func TestApprovalOfChangedRecord(t *testing.T) {
 		"another callback": `UPDATE run_rows SET callback = 'http://elsewhere.test/' WHERE ` + theirs,
 		"the other order": `UPDATE run_rows SET (order_row, minor, address) = (SELECT id, minor, address FROM orders ` +
 			`WHERE order_id = '102') WHERE ` + theirs,
+		"no row":               `DELETE FROM run_rows WHERE ` + theirs,
 		"a row behind":         fmt.Sprintf(added, 1),
 		"at the end of a part": fmt.Sprintf(added, chunk-1),
 		"in the next part":     fmt.Sprintf(added, chunk),
@@ -195,16 +196,6 @@ func TestApprovalOfChangedRecord(t *testing.T) {
 			})
 		}
 	}
-}
-
-// TestApprovalOfALostRow checks that a run is refused if the journal has fewer rows of it than were signed.
-func TestApprovalOfALostRow(t *testing.T) {
-	d := newDesk(t)
-	p := d.signed(due("101"), due("102"))
-	d.begun(p, ApplyOptions{})
-	d.sql(`DELETE FROM run_rows WHERE place = 1`)
-	wantKind(t, errorOf(d.apply(p, ApplyOptions{})), Refused, RulePlanChanged)
-	d.wantArrived()
 }
 
 // TestKeptApprovalEnds checks that a signature which the journal has kept does not count any more when its

@@ -46,9 +46,7 @@ func (w *watched) RoundTrip(r *http.Request) (*http.Response, error) {
 // this order.
 func TestOneWithdrawal(t *testing.T) {
 	text, err := os.ReadFile("../../ARCHITECTURE.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	_, text, _ = bytes.Cut(text, []byte("## One withdrawal\n"))
 	text, _, _ = bytes.Cut(text, []byte("\n## "))
 	var listed []string
@@ -56,9 +54,7 @@ func TestOneWithdrawal(t *testing.T) {
 	for _, m := range regexp.MustCompile("(?m)^[0-9]+\\. `(.+?)`, `(\\w+)`").FindAllStringSubmatch(string(text), -1) {
 		file, name := m[1], m[2]
 		source, err := goparser.ParseFile(token.NewFileSet(), "../../"+file, nil, goparser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		if !slices.ContainsFunc(source.Decls, func(d ast.Decl) bool {
 			f, is := d.(*ast.FuncDecl)
 			return is && f.Name.Name == name
@@ -79,9 +75,7 @@ func TestOneWithdrawal(t *testing.T) {
 	if d.client, err = api.New(d.client.BaseURL(), api.WithAPIKey("key"), api.WithTransport(w)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.send(asked("1")); err != nil {
-		t.Fatal(err)
-	}
+	d.mustSend("1")
 	rest := listed
 	for _, place := range w.passed {
 		i := slices.Index(rest, place)
