@@ -1,7 +1,6 @@
 package render
 
 import (
-	"iter"
 	"math"
 )
 
@@ -23,6 +22,7 @@ type columnLayout struct {
 	short           int               // the brief forms themselves
 	amounts         amounts
 	labels          Labels
+	names           []name // the labels, when all are known
 	numbers, others bool
 }
 
@@ -64,13 +64,17 @@ func (l *columnLayout) cuts(c Cell) bool { return !l.uncut && c.form != formWord
 
 // measured ends the measuring of the cells: the labels are known.
 func (l *columnLayout) measured() {
-	for label, apart := range l.labels.all() {
-		whole := width(labelled(label, apart, math.MaxInt))
-		for brief := range l.texts {
-			l.texts[brief] = max(l.texts[brief], whole)
-		}
-		if apart != "" {
-			l.rigid = max(l.rigid, min(whole, leastOfLabel+1+width(apart)))
+	for label, ids := range l.labels {
+		for _, id := range ids {
+			n := name{label, l.labels.Apart(id, label)}
+			whole := width(n.in(math.MaxInt))
+			for brief := range l.texts {
+				l.texts[brief] = max(l.texts[brief], whole)
+			}
+			if n.apart != "" {
+				l.rigid = max(l.rigid, min(whole, leastOfLabel+1+width(n.apart)))
+			}
+			l.names = append(l.names, n)
 		}
 	}
 }
@@ -81,7 +85,7 @@ func (l *columnLayout) whole() int { return max(l.rigid, l.amounts.width()) }
 // least returns the width down to which the column is narrowed before a row takes a second line.
 func (l *columnLayout) least() int {
 	least := min(l.natural(), max(l.whole(), l.short, tight, width(l.header)))
-	for least < l.natural() && alike(l.labels.all(), least) {
+	for least < l.natural() && alike(l.names, least) {
 		least++
 	}
 	return least
@@ -89,7 +93,7 @@ func (l *columnLayout) least() int {
 
 // settle decides where labels are cut. In more columns, some may be alike that are not in fewer.
 func (l *columnLayout) settle() {
-	for l.letters = l.width; l.letters > l.least() && alike(l.labels.all(), l.letters); {
+	for l.letters = l.width; l.letters > l.least() && alike(l.names, l.letters); {
 		l.letters--
 	}
 }
@@ -121,7 +125,7 @@ func (l *columnLayout) show(p painter, c Cell) string {
 // label returns a label and what tells it apart in at most limit columns.
 func (l *columnLayout) label(c Cell, limit int) string {
 	id, label := c.label()
-	return labelled(label, l.labels.Apart(id, label), limit)
+	return name{label, l.labels.Apart(id, label)}.in(limit)
 }
 
 // pad fills a text of the given width up to the width of the column.
@@ -203,35 +207,25 @@ func (l Labels) Apart(id, label string) string {
 	return Safe(id)
 }
 
-// all returns each label with what tells it apart.
-func (l Labels) all() iter.Seq2[string, string] {
-	return func(yield func(string, string) bool) {
-		for label, ids := range l {
-			for _, id := range ids {
-				if !yield(label, l.Apart(id, label)) {
-					return
-				}
-			}
-		}
-	}
-}
+// name is a label and what tells it apart.
+type name struct{ label, apart string }
 
-// alike reports whether two different labels are the same in so many columns.
-func alike(labels iter.Seq2[string, string], limit int) bool {
-	seen := map[string][2]string{}
-	for label, apart := range labels {
-		text, whole := labelled(label, apart, limit), [2]string{label, apart}
-		if other, ok := seen[text]; ok && other != whole {
+// alike reports whether two different names are the same in so many columns.
+func alike(names []name, limit int) bool {
+	seen := map[string]name{}
+	for _, n := range names {
+		text := n.in(limit)
+		if other, ok := seen[text]; ok && other != n {
 			return true
 		}
-		seen[text] = whole
+		seen[text] = n
 	}
 	return false
 }
 
-// labelled returns a label and what tells it apart in at most limit columns. It cuts the label only.
-func labelled(label, apart string, limit int) string {
-	label, apart = Safe(label), Safe(apart)
+// in returns the name in at most limit columns. It cuts the label only.
+func (n name) in(limit int) string {
+	label, apart := Safe(n.label), Safe(n.apart)
 	switch {
 	case apart == "":
 		return cut(label, limit)

@@ -220,15 +220,13 @@ func (c columns) room() int {
 
 // alike reports whether two different labels are the same in so many columns.
 func (p Picture) alike(limit int) bool {
-	return alike(func(yield func(string, string) bool) {
-		for _, g := range p.Groups {
-			for _, r := range g.Rows {
-				if !yield(r.Label, r.Apart) {
-					return
-				}
-			}
+	var names []name
+	for _, g := range p.Groups {
+		for _, r := range g.Rows {
+			names = append(names, name{r.Label, r.Apart})
 		}
-	}, limit)
+	}
+	return alike(names, limit)
 }
 
 // number returns the number as a terminal shows it.
@@ -291,15 +289,15 @@ func (c columns) line(r PictureRow, head bool, end string) (lines []string) {
 	case r.Value == nil:
 		as = Dim
 	}
-	name := ""
+	label := ""
 	if !c.below {
-		name = labelled(r.Label, r.Apart, c.label-len(inset))
+		label = name{r.Label, r.Apart}.in(c.label - len(inset))
 	} else {
 		for _, part := range Wrap(Safe(r.name()), c.limit-len(inset)) {
 			lines = append(lines, inset+c.mark(as, part))
 		}
 	}
-	line := inset + c.mark(as, name) + spaces(c.label-len(inset)-width(name)) +
+	line := inset + c.mark(as, label) + spaces(c.label-len(inset)-width(label)) +
 		pictureGap + spaces(c.number-width(r.number())) + c.mark(as, r.number())
 	if c.change > 0 {
 		line += pictureGap + c.mark(signStyle(r.Sign), r.Change) + spaces(c.change-width(r.Change))

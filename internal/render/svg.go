@@ -95,7 +95,7 @@ func (d *drawing) text(x, y int, class, s string) {
 
 // row writes the texts of a row. The nested picture cuts off a label that is too wide in the viewer's font.
 func (d *drawing) row(r PictureRow, x, letters int, class string) {
-	if label := labelled(r.Label, r.Apart, letters); label != "" {
+	if label := (name{r.Label, r.Apart}).in(letters); label != "" {
 		fmt.Fprintf(&d.b, `<svg x="%d" y="%d" width="%d" height="%d"><text y="20" class="%s"><title>%s</title>%s</text></svg>`+"\n",
 			x, d.y-20, (letters+2)*svgLetter, svgRow, class, escapeXML(r.name()), escapeXML(label))
 	}
