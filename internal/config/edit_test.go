@@ -111,7 +111,7 @@ func TestSetProfileValues(t *testing.T) {
 // refusedEdits has settings of the profile live, each with the kind of the error and parts of what it says.
 const refusedEdits = `
 account => usage write KEY=VALUE
-baseurl=x => usage the setting "baseurl" is not known: a profile has base_url, account
+baseurl=x => usage the key "baseurl" is not known: a profile has base_url, account
 output=json => usage not known
 api_key=s3cret => usage keys are not stored in the configuration
 currencies=Btc => usage till currency set

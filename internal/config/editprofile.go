@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"example.com/till/internal/near"
 	"example.com/till/internal/usage"
 	yaml "go.yaml.in/yaml/v3"
 )
@@ -71,13 +70,10 @@ func (d *Document) profile(name string) *yaml.Node {
 // settingNode checks one value and returns it as YAML, or nil if the value is empty.
 func settingNode(key, value string) (*yaml.Node, error) {
 	s := find(key)
+	if err := oneOf("a profile", ProfileKeys()...)(key, nameOnly(key)); err != nil {
+		return nil, &usage.Error{Msg: err.Error(), Advice: hint(err)}
+	}
 	switch {
-	case key == "api_key":
-		return nil, &usage.Error{Msg: "api_key: keys are not stored in the configuration",
-			Advice: "type: till auth login, or api_key_command=..., or api_key_file=..., or the variable TILL_API_KEY"}
-	case !s.profile:
-		return nil, &usage.Error{Advice: near.Question(key, "", ProfileKeys()),
-			Msg: fmt.Sprintf("the setting %s is not known: a profile has %s", nameOnly(key), strings.Join(ProfileKeys(), ", "))}
 	case key == keyCurrency:
 		return nil, &usage.Error{Msg: "currencies: they have a command of their own",
 			Advice: "type: till currency set CODE --kind crypto --decimals N"}

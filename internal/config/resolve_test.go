@@ -289,13 +289,3 @@ func TestPaths(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-func TestRequireBaseURL(t *testing.T) {
-	_, err := resolve(t, "", nil).RequireBaseURL()
-	fails(t, "nothing", err, "config", "till profile set live base_url=https://...", "till auth login")
-	_, err = resolve(t, write(t, two), nil, "--profile", "test").RequireBaseURL()
-	fails(t, "profile", err, "config", "till profile set test base_url=https://...")
-	if url, err := resolve(t, write(t, two), nil).RequireBaseURL(); url != "https://pay.example.com" || err != nil {
-		t.Errorf("%q, %v", url, err)
-	}
-}

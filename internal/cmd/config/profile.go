@@ -134,10 +134,7 @@ max_per_withdrawal. till help settings lists all of them.`,
     "max_per_withdrawal=1000.00 USD, 900.00 EUR"
   till profile set live api_key_command="/usr/bin/pass show till/live"`,
 		Args: func(cmd *cobra.Command, given []string) error {
-			if len(given) > 2 {
-				return nil
-			}
-			return cmdutil.Args("NAME", "KEY=VALUE")(cmd, given)
+			return cmdutil.Args("NAME", "KEY=VALUE")(cmd, given[:min(len(given), 2)])
 		},
 		ValidArgsFunction: func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
 			if len(given) == 0 {
