@@ -46,10 +46,6 @@ func respond(r *http.Request, status int, body string) *http.Response {
 	return resp
 }
 
-type notSentWord struct{ error }
-
-func (notSentWord) NotSent() bool { return true }
-
 // TestMiddlewareCannotChangeOutcomes checks that no middleware changes an unknown outcome, and that none can
 // send a create twice.
 func TestMiddlewareCannotChangeOutcomes(t *testing.T) {
@@ -65,6 +61,15 @@ func TestMiddlewareCannotChangeOutcomes(t *testing.T) {
 			resp, err = next.RoundTrip(again)
 		}
 		return resp, err
+	}
+	fails := func(err error) roundTripper {
+		return func(*http.Request) (*http.Response, error) { return nil, err }
+	}
+	instead := func(do roundTripper) middleware {
+		return func(_ http.RoundTripper, r *http.Request) (*http.Response, error) { return do(r) }
+	}
+	after := func(do roundTripper) middleware {
+		return func(next http.RoundTripper, r *http.Request) (*http.Response, error) { next.RoundTrip(r); return do(r) }
 	}
 	later := make(chan func() error, 1)
 	for _, tt := range []struct {
@@ -89,49 +94,20 @@ func TestMiddlewareCannotChangeOutcomes(t *testing.T) {
 			_, err := next.RoundTrip(r)
 			return nil, fmt.Errorf("wrapped: %w", err)
 		}, NotSent, 0},
-		{"says another error", -1, "", func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
-			next.RoundTrip(r)
-			return nil, errors.New("another")
-		}, NotSent, 0},
+		{"says another error", -1, "", after(fails(errors.New("another"))), NotSent, 0},
 		{"tries again what was not sent", -1, "", twice, NotSent, 0},
 
-		{"says that nothing was sent", 0, "", func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
-			next.RoundTrip(r)
-			return nil, notSentWord{errors.New("x")}
-		}, Unknown, 1},
-		{"says so after an answer", 200, `"w-1"`, func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
-			next.RoundTrip(r)
-			return nil, fmt.Errorf("x: %w", notSentWord{errors.New("x")})
-		}, Unknown, 1},
-		{"swallows a failure", 0, "", func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
-			next.RoundTrip(r)
-			return respond(r, 400, rejection), nil
-		}, Unknown, 1},
-		{"swallows a failure and answers well", 0, "", func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
-			next.RoundTrip(r)
-			return respond(r, 200, `"w-1"`), nil
-		}, Unknown, 1},
-		{"returns nothing after a failure", 0, "", func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
-			next.RoundTrip(r)
-			return nil, nil
-		}, Unknown, 1},
-		{"returns nothing after an answer", 200, `"w-1"`,
-			func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
-				next.RoundTrip(r)
-				return nil, nil
-			}, Unknown, 1},
-		{"answers by itself", 200, "", func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
-			return respond(r, 200, `"w-1"`), nil
-		}, Unknown, 0},
-		{"rejects by itself", 200, "", func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
-			return respond(r, 400, rejection), nil
-		}, Unknown, 0},
-		{"fails by itself", 200, "", func(http.RoundTripper, *http.Request) (*http.Response, error) {
-			return nil, errors.New("x")
-		}, Unknown, 0},
-		{"refuses by itself", 200, "", func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
-			return nil, notSentWord{errors.New("x")}
-		}, NotSent, 0},
+		{"says that nothing was sent", 0, "", after(fails(notSentError{errors.New("x")})), Unknown, 1},
+		{"says so after an answer", 200, `"w-1"`, after(fails(fmt.Errorf("x: %w", notSentError{errors.New("x")}))),
+			Unknown, 1},
+		{"swallows a failure", 0, "", after(answering(400, rejection)), Unknown, 1},
+		{"swallows a failure and answers well", 0, "", after(answering(200, `"w-1"`)), Unknown, 1},
+		{"returns nothing after a failure", 0, "", after(fails(nil)), Unknown, 1},
+		{"returns nothing after an answer", 200, `"w-1"`, after(fails(nil)), Unknown, 1},
+		{"answers by itself", 200, "", instead(answering(200, `"w-1"`)), Unknown, 0},
+		{"rejects by itself", 200, "", instead(answering(400, rejection)), Unknown, 0},
+		{"fails by itself", 200, "", instead(fails(errors.New("x"))), Unknown, 0},
+		{"refuses by itself", 200, "", instead(fails(notSentError{errors.New("x")})), NotSent, 0},
 		{"changes the status", 500, rejection, func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
 			resp, err := next.RoundTrip(r)
 			resp.StatusCode = 400
@@ -158,7 +134,7 @@ func TestMiddlewareCannotChangeOutcomes(t *testing.T) {
 			func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
 				again := r.Clone(r.Context())
 				later <- func() error { _, err := next.RoundTrip(again); return err }
-				return nil, notSentWord{errors.New("given up")}
+				return nil, notSentError{errors.New("given up")}
 			}, NotSent, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -201,7 +177,7 @@ func TestMiddlewareOverAnotherTransport(t *testing.T) {
 	for _, tt := range []struct {
 		err  error
 		want Outcome
-	}{{errors.New("x"), Unknown}, {notSentWord{errors.New("x")}, NotSent}} {
+	}{{errors.New("x"), Unknown}, {notSentError{errors.New("x")}, NotSent}} {
 		client := must[*Client](t)(New("http://127.0.0.1",
 			WithTransport(roundTripper(func(*http.Request) (*http.Response, error) { return nil, tt.err })),
 			WithMiddleware(func(next http.RoundTripper) http.RoundTripper { return next })))
