@@ -1,4 +1,4 @@
-package api_test
+package api
 
 import (
 	"bytes"
@@ -14,13 +14,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"example.com/till/pkg/api"
-	"example.com/till/pkg/api/internal/described"
 	"example.com/till/pkg/api/sandbox"
 )
 
@@ -120,7 +116,7 @@ var withoutEffect = map[string]string{
 }
 
 // beside are further settings, for choices that have an effect or are allowed only with another one.
-// TestClientWorksWithEverySetting runs a journey with each.
+// TestClientWorksWithEverySetting runs a tour with each.
 var beside = map[string][]string{
 	"max_page_size=3":           {"default_page_size=2"},
 	"page_size_too_large=clamp": {"", "max_page_size=2 default_page_size=1"},
@@ -168,9 +164,9 @@ func TestEveryChoiceIsTried(t *testing.T) {
 	}
 }
 
-// TestClientWorksWithEverySetting runs one journey through the whole client for every value of every setting.
+// TestClientWorksWithEverySetting runs one tour through the whole client for every value of every setting.
 func TestClientWorksWithEverySetting(t *testing.T) {
-	t.Run("defaults", func(t *testing.T) { newJourney(t).run() })
+	t.Run("defaults", func(t *testing.T) { newTour(t).run() })
 	for _, name := range slices.Sorted(maps.Keys(choices)) {
 		for _, value := range choices[name][1:] {
 			setting := name + "=" + value
@@ -181,7 +177,7 @@ func TestClientWorksWithEverySetting(t *testing.T) {
 					more = []string{""}
 				}
 				for _, others := range more {
-					newJourney(t, append(strings.Fields(others), setting)...).run()
+					newTour(t, append(strings.Fields(others), setting)...).run()
 				}
 			})
 		}
@@ -199,7 +195,7 @@ func TestClientWorksWithOtherErrorStatuses(t *testing.T) {
 				reason, _, _ := strings.Cut(entry, "=")
 				all = append(all, reason+"="+fmt.Sprintf(rule, 9000+n))
 			}
-			newJourney(t, "errors="+strings.Join(all, ",")).run()
+			newTour(t, "errors="+strings.Join(all, ",")).run()
 		})
 	}
 }
@@ -207,124 +203,68 @@ func TestClientWorksWithOtherErrorStatuses(t *testing.T) {
 // TestTooManyRequests checks that too many requests differ from other refusals, and that the error says when
 // to come back.
 func TestTooManyRequests(t *testing.T) {
-	j := newJourney(t, "requests_per_second=2")
-	j.still = true
+	j := newTour(t, "requests_per_second=2")
+	j.pace = 0
 	for range 2 {
-		must[[]api.Invite](j)(j.client.Invites.List(j.ctx))
+		must[[]Invite](j)(j.client.Invites.List(j.ctx))
 	}
 	for name, err := range map[string]error{
-		"read": second(j.client.Invites.List(j.ctx)),
-		"create": second(j.client.Withdrawals.Create(j.ctx,
-			api.CreateWithdrawal{Currency: btc, Amount: btcAmount(5), Address: "a"})),
+		"read": err2(j.client.Invites.List(j.ctx)),
+		"create": err2(j.client.Withdrawals.Create(j.ctx,
+			CreateWithdrawal{Currency: btc, Amount: btcAmount(5), Address: "a"})),
 	} {
-		if e := j.refused(name, err, name == "create"); e.Outcome != api.Rejected || e.Status != 429 ||
+		if e := j.refused(name, err, name == "create"); e.Outcome != Rejected || e.Status != 429 ||
 			e.RetryAfter != time.Second {
 			t.Errorf("%s: got %+v", name, e)
 		}
 	}
 }
 
-// A journey is a client, a sandbox with some settings, and a clock that advances by a second with each
-// request.
-type journey struct {
+// A tour is a bench whose clock advances by a second with each request.
+type tour struct {
+	*bench
 	testing.TB
 	ctx      context.Context
 	settings map[string]string
-	box      *sandbox.Server
-	client   *api.Client
-
-	// ticks is the clock, in seconds. The sandbox reads it while it posts callbacks.
-	ticks atomic.Int64
-	mu    sync.Mutex
-	still bool // stops the clock
-	// foreign says that requests are not the client's own, so that they may differ from the description.
-	foreign bool
-	last    []byte // the last answer
 }
 
-func newJourney(t testing.TB, settings ...string) *journey {
+func newTour(t testing.TB, settings ...string) *tour {
 	t.Helper()
-	j := &journey{TB: t, ctx: t.Context(), settings: map[string]string{}}
-	begin := time.Date(2026, 5, 3, 10, 0, 0, 0, time.UTC)
-	opts := []sandbox.Option{sandbox.WithClock(func() time.Time { return begin.Add(time.Duration(j.ticks.Load()) * time.Second) })}
+	j := &tour{bench: newBench(t, settings...), TB: t, ctx: t.Context(), settings: map[string]string{}}
+	j.pace = 1
 	for _, setting := range settings {
 		name, value, _ := strings.Cut(setting, "=")
 		j.settings[name] = value
-		opts = append(opts, sandbox.WithSetting(name, value))
 	}
-	var err error
-	if j.box, err = sandbox.New(opts...); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { j.box.Close() })
-	j.client = j.as(j.box.Key())
 	return j
 }
 
-func (j *journey) as(key string, opts ...api.Option) *api.Client {
-	j.Helper()
-	return must[*api.Client](j)(api.New("http://127.0.0.1",
-		append(opts, api.WithAPIKey(key), api.WithTransport(j), api.WithRetries(0))...))
-}
-
-func (j *journey) RoundTrip(r *http.Request) (*http.Response, error) {
-	j.mu.Lock() // lists are read ahead, concurrently
-	defer j.mu.Unlock()
-	if !j.still {
-		j.ticks.Add(1)
-	}
-	in := r.Clone(r.Context())
-	if in.Body == nil {
-		in.Body = http.NoBody
-	}
-	w := httptest.NewRecorder()
-	if j.foreign {
-		described.Serve(j, j.box, w, in)
-	} else {
-		described.ServeClient(j, j.box, w, in)
-	}
-	j.last = bytes.TrimSpace(w.Body.Bytes())
-	return w.Result(), nil
-}
-
 // raw sends a request that the client does not send, and returns the status and the answer.
-func (j *journey) raw(method, path, body string) (int, []byte) {
+func (j *tour) raw(method, path, body string) (int, []byte) {
 	j.Helper()
 	r := httptest.NewRequest(method, "http://127.0.0.1"+path, strings.NewReader(body))
-	r.Header.Set("Authorization", "Bearer "+j.box.Key())
+	r.Header.Set("Authorization", "Bearer "+j.Key())
 	r.Header.Set("Content-Type", "application/json")
 	w := must[*http.Response](j)(j.RoundTrip(r))
 	return w.StatusCode, j.last
 }
 
-func must[T any](t testing.TB) func(T, error) T {
-	return func(value T, err error) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return value
-	}
-}
-
-func second[T any](_ T, err error) error { return err }
-
-// refused expects an *api.Error with the outcome that its status and its body prove.
-func (j *journey) refused(what string, err error, create bool) *api.Error {
+// refused expects an *Error with the outcome that its status and its body prove.
+func (j *tour) refused(what string, err error, create bool) *Error {
 	j.Helper()
-	var e *api.Error
+	var e *Error
 	if !errors.As(err, &e) {
-		j.Fatalf("%s: got %v, which is no *api.Error", what, err)
+		j.Fatalf("%s: got %v, which is no *Error", what, err)
 	}
 	said := e.Reason != "" && e.Description != ""
-	want := api.Failed
+	want := Failed
 	switch {
 	case create && said && slices.Contains([]int{400, 401, 403, 404, 405, 413, 415, 422, 429}, e.Status):
-		want = api.Rejected
+		want = Rejected
 	case create:
-		want = api.Unknown
+		want = Unknown
 	case said && e.Status/100 == 4, e.Status == 401, e.Status == 403, e.Status == 429:
-		want = api.Rejected
+		want = Rejected
 	}
 	if e.Outcome != want || e.Status < 400 || e.Error() == "" {
 		j.Errorf("%s: got %+v, want the outcome %s", what, e, want)
@@ -336,7 +276,7 @@ func (j *journey) refused(what string, err error, create bool) *api.Error {
 }
 
 // either accepts a result that one setting allows and another refuses.
-func (j *journey) either(what string, err error, create bool) (allowed bool) {
+func (j *tour) either(what string, err error, create bool) (allowed bool) {
 	j.Helper()
 	if err != nil {
 		j.refused(what, err, create)
@@ -345,7 +285,7 @@ func (j *journey) either(what string, err error, create bool) (allowed bool) {
 }
 
 // gather reads a whole list and checks that no id comes twice.
-func (j *journey) gather(items iter.Seq2[api.Withdrawal, error]) (all []api.Withdrawal, err error) {
+func (j *tour) gather(items iter.Seq2[Withdrawal, error]) (all []Withdrawal, err error) {
 	j.Helper()
 	seen := map[string]bool{}
 	for w, err := range items {
@@ -361,7 +301,7 @@ func (j *journey) gather(items iter.Seq2[api.Withdrawal, error]) (all []api.With
 	return all, nil
 }
 
-func ids(all []api.Withdrawal) []string {
+func ids(all []Withdrawal) []string {
 	list := make([]string, len(all))
 	for i, w := range all {
 		list[i] = w.ID
@@ -370,22 +310,22 @@ func ids(all []api.Withdrawal) []string {
 }
 
 var (
-	btc  = api.Currency{Kind: api.Crypto, Code: "Btc"}
-	ltc  = api.Currency{Kind: api.Crypto, Code: "Ltc"}
-	xlr  = api.Currency{Kind: api.Crypto, Code: "Xlr"}
-	usd  = api.Currency{Kind: api.Fiat, Code: "Usd"}
-	eur  = api.Currency{Kind: api.Fiat, Code: "Eur"}
+	btc  = Currency{Kind: Crypto, Code: "Btc"}
+	ltc  = Currency{Kind: Crypto, Code: "Ltc"}
+	xlr  = Currency{Kind: Crypto, Code: "Xlr"}
+	usd  = Currency{Kind: Fiat, Code: "Usd"}
+	eur  = Currency{Kind: Fiat, Code: "Eur"}
 	none = "7c9e6679-7425-40de-944b-e07fc1f90ae7" // nothing has this id
 )
 
-func btcAmount(minor int64) api.Amount {
-	return api.Amount{Kind: api.Crypto, Code: "Btc", Minor: minor}
+func btcAmount(minor int64) Amount {
+	return Amount{Kind: Crypto, Code: "Btc", Minor: minor}
 }
-func usdAmount(minor int64) api.Amount {
-	return api.Amount{Kind: api.Fiat, Code: "USD", Minor: minor}
+func usdAmount(minor int64) Amount {
+	return Amount{Kind: Fiat, Code: "USD", Minor: minor}
 }
 
-func (j *journey) run() {
+func (j *tour) run() {
 	made, created := j.withdraw()
 	j.list(made, created)
 	j.refusals()
@@ -397,19 +337,19 @@ func (j *journey) run() {
 
 // withdraw creates withdrawals of every kind and gets each. It returns the requests and the creation times,
 // as the service writes them, by id.
-func (j *journey) withdraw() (requests map[string]api.CreateWithdrawal, created map[string]string) {
-	requests, created = map[string]api.CreateWithdrawal{}, map[string]string{}
+func (j *tour) withdraw() (requests map[string]CreateWithdrawal, created map[string]string) {
+	requests, created = map[string]CreateWithdrawal{}, map[string]string{}
 	names := strings.FieldsFunc(choices["withdrawal_flow"][0], func(r rune) bool { return r == '>' || r == ',' })
 	if flow := j.settings["withdrawal_flow"]; flow != "" {
 		names = strings.FieldsFunc(flow, func(r rune) bool { return r == '>' || r == ',' })
 	}
-	for n, r := range []api.CreateWithdrawal{
+	for n, r := range []CreateWithdrawal{
 		{Currency: btc, Amount: btcAmount(1501), Address: "bc1q-1"},
 		{Currency: ltc, Amount: usdAmount(2500), Address: "ltc1-2", Callback: "https://shop.example.com/w?n=2"},
 		{Currency: usd, Amount: usdAmount(999), Address: "DE00-3"},
-		{Currency: xlr, Amount: api.Amount{Kind: api.Crypto, Code: "Xlr", Minor: 77}, Address: "GA7Q-4", Memo: "tea ☕"},
+		{Currency: xlr, Amount: Amount{Kind: Crypto, Code: "Xlr", Minor: 77}, Address: "GA7Q-4", Memo: "tea ☕"},
 		{Currency: btc, Amount: btcAmount(1502), Address: "bc1q-5"},
-		{Currency: ltc, Amount: api.Amount{Kind: api.Crypto, Code: "Ltc", Minor: 1503}, Address: "ltc1-6"},
+		{Currency: ltc, Amount: Amount{Kind: Crypto, Code: "Ltc", Minor: 1503}, Address: "ltc1-6"},
 		{Currency: btc, Amount: usdAmount(4000), Address: "bc1q-7"},
 	} {
 		if n != 4 {
@@ -421,15 +361,15 @@ func (j *journey) withdraw() (requests map[string]api.CreateWithdrawal, created 
 		}
 		requests[id] = r
 		if n < 2 {
-			if err := j.box.AdvanceWithdrawal(id, strings.TrimSuffix(names[1], "*")); err != nil {
+			if err := j.AdvanceWithdrawal(id, strings.TrimSuffix(names[1], "*")); err != nil {
 				j.Fatal(err)
 			}
 		}
-		got := must[api.Withdrawal](j)(j.client.Withdrawals.Get(j.ctx, id))
+		got := must[Withdrawal](j)(j.client.Withdrawals.Get(j.ctx, id))
 		if !bytes.Equal(got.RawJSON(), j.last) {
 			j.Errorf("the text %s is kept of %s", got.RawJSON(), j.last)
 		}
-		if got.Address != (api.Address{Text: r.Address}) {
+		if got.Address != (Address{Text: r.Address}) {
 			j.Errorf("the address %+v was %q", got.Address, r.Address)
 		}
 		j.matches(got, r)
@@ -443,7 +383,7 @@ func (j *journey) withdraw() (requests map[string]api.CreateWithdrawal, created 
 }
 
 // matches checks that a withdrawal has what its request asked for.
-func (j *journey) matches(got api.Withdrawal, r api.CreateWithdrawal) {
+func (j *tour) matches(got Withdrawal, r CreateWithdrawal) {
 	j.Helper()
 	number, _ := strconv.ParseInt("0"+r.ExternalOrderID, 10, 64)
 	if got.ID == "" || got.MerchantID == "" || got.Currency != r.Currency || got.Callback != r.Callback ||
@@ -455,16 +395,16 @@ func (j *journey) matches(got api.Withdrawal, r api.CreateWithdrawal) {
 			j.settings["amount_shown"] != "converted") {
 		j.Errorf("the amount %+v was %+v", got.Amount, r.Amount)
 	}
-	if !slices.ContainsFunc(got.Statuses, func(s api.Status) bool { return s.Status == got.Current && s.At != "" }) {
+	if !slices.ContainsFunc(got.Statuses, func(s Status) bool { return s.Status == got.Current && s.At != "" }) {
 		j.Errorf("the status %q is not in the history %+v", got.Current, got.Statuses)
 	}
 }
 
 // list reads the withdrawals in every way.
-func (j *journey) list(made map[string]api.CreateWithdrawal, created map[string]string) {
+func (j *tour) list(made map[string]CreateWithdrawal, created map[string]string) {
 	all := slices.Sorted(maps.Keys(made))
-	got := must[[]api.Withdrawal](j)(j.gather(j.client.Withdrawals.All(j.ctx, api.WithdrawalFilter{},
-		api.ListOptions{PageSize: 3})))
+	got := must[[]Withdrawal](j)(j.gather(j.client.Withdrawals.All(j.ctx, WithdrawalFilter{},
+		ListOptions{PageSize: 3})))
 	if !slices.Equal(ids(got), all) {
 		j.Fatalf("got %v, want %v", ids(got), all)
 	}
@@ -475,14 +415,14 @@ func (j *journey) list(made map[string]api.CreateWithdrawal, created map[string]
 		}
 	}
 	for _, size := range []int{1, 2, 7, 100} { // the last may exceed the largest page
-		items, err := j.gather(j.client.Withdrawals.All(j.ctx, api.WithdrawalFilter{}, api.ListOptions{PageSize: size}))
+		items, err := j.gather(j.client.Withdrawals.All(j.ctx, WithdrawalFilter{}, ListOptions{PageSize: size}))
 		if j.either("a large page", err, false) && !slices.Equal(ids(items), all) {
 			j.Errorf("by %d: got %v, want %v", size, ids(items), all)
 		}
 	}
-	var paged []api.Withdrawal
+	var paged []Withdrawal
 	for number := range 5 {
-		page, err := j.client.Withdrawals.List(j.ctx, api.WithdrawalFilter{}, number, 3)
+		page, err := j.client.Withdrawals.List(j.ctx, WithdrawalFilter{}, number, 3)
 		if j.either("a page", err, false) && (page.Total != int64(len(all)) || page.PageCount < 3) {
 			j.Errorf("page %d: %d on %d pages", number, page.Total, page.PageCount)
 		}
@@ -492,60 +432,60 @@ func (j *journey) list(made map[string]api.CreateWithdrawal, created map[string]
 		j.Errorf("the pages 0 to 4 hold %v, want %v", pages, all)
 	}
 
-	slices.SortFunc(got, func(a, b api.Withdrawal) int { // by their time: the addresses are numbered
+	slices.SortFunc(got, func(a, b Withdrawal) int { // by their time: the addresses are numbered
 		return strings.Compare(made[a.ID].Address[5:], made[b.ID].Address[5:])
 	})
-	of := func(code string) []api.Withdrawal {
-		return slices.DeleteFunc(slices.Clone(got), func(w api.Withdrawal) bool { return w.Currency.Code != code })
+	of := func(code string) []Withdrawal {
+		return slices.DeleteFunc(slices.Clone(got), func(w Withdrawal) bool { return w.Currency.Code != code })
 	}
 	first, third, sixth := created[got[0].ID], created[got[2].ID], created[got[5].ID]
 	for what, want := range map[string]struct {
-		filter api.WithdrawalFilter
-		items  []api.Withdrawal // nil: none, or a refusal
+		filter WithdrawalFilter
+		items  []Withdrawal // nil: none, or a refusal
 	}{
-		"Btc":                 {api.WithdrawalFilter{Currencies: []api.Currency{btc}}, of("Btc")},
-		"Ltc and Usd":         {api.WithdrawalFilter{Currencies: []api.Currency{ltc, usd}}, append(of("Ltc"), of("Usd")...)},
-		"Eur":                 {api.WithdrawalFilter{Currencies: []api.Currency{eur}}, nil},
-		"since":               {api.WithdrawalFilter{From: third}, got[2:]},
-		"an unknown status":   {api.WithdrawalFilter{Tags: []string{"Unheard"}}, nil},
-		"an unknown currency": {api.WithdrawalFilter{Currencies: []api.Currency{{Kind: api.Crypto, Code: "Doge"}}}, nil},
-		"a reversed period":   {api.WithdrawalFilter{From: sixth, To: first}, nil},
+		"Btc":                 {WithdrawalFilter{Currencies: []Currency{btc}}, of("Btc")},
+		"Ltc and Usd":         {WithdrawalFilter{Currencies: []Currency{ltc, usd}}, append(of("Ltc"), of("Usd")...)},
+		"Eur":                 {WithdrawalFilter{Currencies: []Currency{eur}}, nil},
+		"since":               {WithdrawalFilter{From: third}, got[2:]},
+		"an unknown status":   {WithdrawalFilter{Tags: []string{"Unheard"}}, nil},
+		"an unknown currency": {WithdrawalFilter{Currencies: []Currency{{Kind: Crypto, Code: "Doge"}}}, nil},
+		"a reversed period":   {WithdrawalFilter{From: sixth, To: first}, nil},
 	} {
-		items, err := j.gather(j.client.Withdrawals.All(j.ctx, want.filter, api.ListOptions{PageSize: 3}))
+		items, err := j.gather(j.client.Withdrawals.All(j.ctx, want.filter, ListOptions{PageSize: 3}))
 		if !j.either(what, err, false) && want.items != nil || err == nil && !slices.Equal(ids(items), ids(want.items)) {
 			j.Errorf("%s: got %v, %v, want %v", what, ids(items), err, ids(want.items))
 		}
 	}
-	tagged, err := j.gather(j.client.Withdrawals.All(j.ctx, api.WithdrawalFilter{Tags: []string{got[6].Current}},
-		api.ListOptions{PageSize: 3}))
+	tagged, err := j.gather(j.client.Withdrawals.All(j.ctx, WithdrawalFilter{Tags: []string{got[6].Current}},
+		ListOptions{PageSize: 3}))
 	if err != nil || !slices.Contains(ids(tagged), got[6].ID) {
 		j.Errorf("%s: got %v, %v", got[6].Current, ids(tagged), err)
 	}
 }
 
 // refusals makes requests that no setting allows, and requests that only some allow.
-func (j *journey) refusals() {
+func (j *tour) refusals() {
 	w, v := j.client.Withdrawals, j.client.Invoices
-	pay := func(c api.Currency, a api.Amount, order, memo string) error {
-		return second(w.Create(j.ctx, api.CreateWithdrawal{Currency: c, Amount: a, Address: "a", ExternalOrderID: order,
+	pay := func(c Currency, a Amount, order, memo string) error {
+		return err2(w.Create(j.ctx, CreateWithdrawal{Currency: c, Amount: a, Address: "a", ExternalOrderID: order,
 			Memo: memo}))
 	}
-	bill := func(title string, c api.Currency, items int) error {
-		return second(v.Create(j.ctx, api.CreateInvoice{Title: title, Currency: c,
-			Items: slices.Repeat([]api.InvoiceItem{{Name: "x", Amount: 5}}, items)}))
+	bill := func(title string, c Currency, items int) error {
+		return err2(v.Create(j.ctx, CreateInvoice{Title: title, Currency: c,
+			Items: slices.Repeat([]InvoiceItem{{Name: "x", Amount: 5}}, items)}))
 	}
-	crypto := func(code string) api.Currency { return api.Currency{Kind: api.Crypto, Code: code} }
-	stranger := j.as(api.SandboxKeyPrefix + "wrong")
-	j.refused("no such withdrawal", second(w.Get(j.ctx, none)), false)
-	j.refused("no such invoice", second(v.Get(j.ctx, none)), false)
-	j.refused("no such invite", second(j.client.Invites.Get(j.ctx, none)), false)
-	j.refused("no such reseller", second(j.client.Resellers.Stats(j.ctx, none)), false)
+	crypto := func(code string) Currency { return Currency{Kind: Crypto, Code: code} }
+	stranger := j.as(SandboxKeyPrefix + "wrong")
+	j.refused("no such withdrawal", err2(w.Get(j.ctx, none)), false)
+	j.refused("no such invoice", err2(v.Get(j.ctx, none)), false)
+	j.refused("no such invite", err2(j.client.Invites.Get(j.ctx, none)), false)
+	j.refused("no such reseller", err2(j.client.Resellers.Stats(j.ctx, none)), false)
 	j.refused("no funds", pay(usd, usdAmount(1<<62), "", ""), true)
 	j.refused("no such currency", bill("t", crypto("Doge"), 1), true)
-	j.refused("a wrong key", second(stranger.Invoices.Get(j.ctx, none)), false)
-	j.refused("a wrong key, a create", second(stranger.Withdrawals.Create(j.ctx,
-		api.CreateWithdrawal{Currency: btc, Amount: btcAmount(5), Address: "a"})), true)
-	j.either("no key", second(j.as(j.box.Key(), api.WithoutResellerAuth()).Invites.List(j.ctx)), false)
+	j.refused("a wrong key", err2(stranger.Invoices.Get(j.ctx, none)), false)
+	j.refused("a wrong key, a create", err2(stranger.Withdrawals.Create(j.ctx,
+		CreateWithdrawal{Currency: btc, Amount: btcAmount(5), Address: "a"})), true)
+	j.either("no key", err2(j.as(j.Key(), WithoutResellerAuth()).Invites.List(j.ctx)), false)
 	for what, err := range map[string]error{
 		"a needless memo":        pay(btc, btcAmount(5), "", "m"),
 		"an order id again":      pay(btc, btcAmount(5), "4711", ""),
@@ -554,7 +494,7 @@ func (j *journey) refusals() {
 		"a long text":            bill(strings.Repeat("x", 100), usd, 1),
 		"many items":             bill("t", usd, 20),
 		"a code in another case": bill("t", crypto("btc"), 1),
-		"a code as in an amount": bill("t", api.Currency{Kind: api.Fiat, Code: "USD"}, 1),
+		"a code as in an amount": bill("t", Currency{Kind: Fiat, Code: "USD"}, 1),
 	} {
 		j.either(what, err, true)
 	}
@@ -562,7 +502,7 @@ func (j *journey) refusals() {
 
 // byHand creates records that the client does not create, because it must be able to read those of other
 // programs.
-func (j *journey) byHand() {
+func (j *tour) byHand() {
 	j.foreign = true
 	defer func() { j.foreign = false }()
 	for _, body := range []string{
@@ -579,14 +519,14 @@ func (j *journey) byHand() {
 		if err := json.Unmarshal(text, &id); err != nil {
 			j.Fatal(err)
 		}
-		got := must[api.Invoice](j)(j.client.Invoices.Get(j.ctx, id))
+		got := must[Invoice](j)(j.client.Invoices.Get(j.ctx, id))
 		if got.ID != id || got.Title != "t" || got.ExternalOrderID != "" || got.Items == nil {
 			j.Errorf("got %+v of %s", got, body)
 		}
-		if err := j.box.PayInvoice(id); err != nil {
+		if err := j.PayInvoice(id); err != nil {
 			j.Fatal(err)
 		}
-		must[api.Invoice](j)(j.client.Invoices.Get(j.ctx, id))
+		must[Invoice](j)(j.client.Invoices.Get(j.ctx, id))
 	}
 	_, err := j.client.Do(j.ctx, "GET", "/api/invites?color=red", nil)
 	j.either("an unknown parameter", err, false)
@@ -600,33 +540,33 @@ func (j *journey) byHand() {
 	if err := json.Unmarshal(text, &id); err != nil {
 		j.Fatal(err)
 	}
-	if got := must[api.Withdrawal](j)(j.client.Withdrawals.Get(j.ctx, id)); got.ExternalOrderID != "A-17/ü" ||
+	if got := must[Withdrawal](j)(j.client.Withdrawals.Get(j.ctx, id)); got.ExternalOrderID != "A-17/ü" ||
 		got.ExternalID != 0 {
 		j.Errorf("got %+v", got)
 	}
 }
 
 // invite makes a reseller and reads it in every way.
-func (j *journey) invite() (id string, reseller *api.Client) {
+func (j *tour) invite() (id string, reseller *Client) {
 	const sent = "6f1c2a34-9d0e-4b7a-8c55-0123456789ab"
 	c := j.client
-	made := must[api.Invite](j)(c.Invites.Create(j.ctx, sent))
-	if api.CheckUUID(made.Invite) != nil || made.URL == "" || !bytes.Equal(made.RawJSON(), j.last) {
+	made := must[Invite](j)(c.Invites.Create(j.ctx, sent))
+	if CheckUUID(made.Invite) != nil || made.URL == "" || !bytes.Equal(made.RawJSON(), j.last) {
 		j.Errorf("got %+v from %s", made, j.last)
 	}
-	j.either("the same UUID again", second(c.Invites.Create(j.ctx, sent)), true)
+	j.either("the same UUID again", err2(c.Invites.Create(j.ctx, sent)), true)
 	listed := func() bool {
-		return slices.ContainsFunc(must[[]api.Invite](j)(c.Invites.List(j.ctx)),
-			func(i api.Invite) bool { return i.Invite == made.Invite && json.Valid(i.RawJSON()) })
+		return slices.ContainsFunc(must[[]Invite](j)(c.Invites.List(j.ctx)),
+			func(i Invite) bool { return i.Invite == made.Invite && json.Valid(i.RawJSON()) })
 	}
 	if !listed() {
 		j.Error("the invite is not in the list")
 	}
-	if got := must[api.Invite](j)(c.Invites.Get(j.ctx, made.Invite)); got.Invite != made.Invite ||
+	if got := must[Invite](j)(c.Invites.Get(j.ctx, made.Invite)); got.Invite != made.Invite ||
 		got.Label != made.Label {
 		j.Errorf("got %+v of %+v", got, made)
 	}
-	id, key, err := j.box.RedeemInvite(made.Invite, "North shop")
+	id, key, err := j.RedeemInvite(made.Invite, "North shop")
 	if err != nil {
 		j.Fatal(err)
 	}
@@ -636,14 +576,14 @@ func (j *journey) invite() (id string, reseller *api.Client) {
 	if !slices.Contains(must[[]string](j)(c.Resellers.IDs(j.ctx)), id) {
 		j.Error("the reseller is not among the ids")
 	}
-	for _, got := range append(must[[]api.Reseller](j)(c.Resellers.List(j.ctx)),
-		must[api.Reseller](j)(c.Resellers.Info(j.ctx, id))) {
+	for _, got := range append(must[[]Reseller](j)(c.Resellers.List(j.ctx)),
+		must[Reseller](j)(c.Resellers.Info(j.ctx, id))) {
 		if got.ID != id || got.InviteInfo.Invite != made.Invite || got.InviteInfo.Label != "North shop" ||
 			!json.Valid(got.RawJSON()) {
 			j.Errorf("got %+v", got)
 		}
 	}
-	if got := must[api.Invite](j)(c.Resellers.Invite(j.ctx, id)); got.Invite != made.Invite || got.Label != "North shop" {
+	if got := must[Invite](j)(c.Resellers.Invite(j.ctx, id)); got.Invite != made.Invite || got.Label != "North shop" {
 		j.Errorf("got %+v", got)
 	}
 	reseller = j.as(key)
@@ -653,21 +593,21 @@ func (j *journey) invite() (id string, reseller *api.Client) {
 }
 
 // sell makes a reseller's invoices, pays some of them, and compares all figures.
-func (j *journey) sell(id string, reseller *api.Client) {
+func (j *tour) sell(id string, reseller *Client) {
 	c := j.client
 	number := int64(17)
-	requests := []api.CreateInvoice{
-		{Title: "Order 1", Currency: usd, Items: []api.InvoiceItem{{Name: "Tea", Amount: 2500}, {Name: "Milk", Amount: 175}},
+	requests := []CreateInvoice{
+		{Title: "Order 1", Currency: usd, Items: []InvoiceItem{{Name: "Tea", Amount: 2500}, {Name: "Milk", Amount: 175}},
 			OrderID: "A-1", Number: &number, CallbackURL: "https://shop.example.com/paid"},
-		{Title: "Order 2", Currency: btc, Items: []api.InvoiceItem{{Name: "Tea", Amount: 90_000}}},
-		{Title: "Order 3", Currency: usd, Items: []api.InvoiceItem{{Name: "Tea", Amount: 999}}},
-		{Title: "Order 4", Currency: eur, Items: []api.InvoiceItem{{Name: "Tea", Amount: 1000}}},
+		{Title: "Order 2", Currency: btc, Items: []InvoiceItem{{Name: "Tea", Amount: 90_000}}},
+		{Title: "Order 3", Currency: usd, Items: []InvoiceItem{{Name: "Tea", Amount: 999}}},
+		{Title: "Order 4", Currency: eur, Items: []InvoiceItem{{Name: "Tea", Amount: 1000}}},
 	}
 	var invoices []string
 	for n, r := range requests {
 		invoice := must[string](j)(reseller.Invoices.Create(j.ctx, r))
 		invoices = append(invoices, invoice)
-		waiting := must[api.Invoice](j)(reseller.Invoices.Get(j.ctx, invoice))
+		waiting := must[Invoice](j)(reseller.Invoices.Get(j.ctx, invoice))
 		if must[bool](j)(c.Resellers.InvoiceFinished(j.ctx, id, invoice)) {
 			j.Errorf("invoice %d is finished before it is paid", n)
 		}
@@ -675,23 +615,23 @@ func (j *journey) sell(id string, reseller *api.Client) {
 		case 2: // remains unpaid
 			continue
 		case 3:
-			if err := j.box.ExpireInvoice(invoice); err != nil {
+			if err := j.ExpireInvoice(invoice); err != nil {
 				j.Fatal(err)
 			}
 			must[bool](j)(c.Resellers.InvoiceFinished(j.ctx, id, invoice))
 		default:
-			if err := j.box.PayInvoice(invoice); err != nil {
+			if err := j.PayInvoice(invoice); err != nil {
 				j.Fatal(err)
 			}
 			if !must[bool](j)(c.Resellers.InvoiceFinished(j.ctx, id, invoice)) {
 				j.Errorf("invoice %d is paid and not finished", n)
 			}
 		}
-		got := must[api.Invoice](j)(c.Resellers.Invoice(j.ctx, id, invoice))
+		got := must[Invoice](j)(c.Resellers.Invoice(j.ctx, id, invoice))
 		if !bytes.Equal(got.RawJSON(), j.last) {
 			j.Errorf("the text %s is kept of %s", got.RawJSON(), j.last)
 		}
-		for _, v := range []api.Invoice{waiting, got} {
+		for _, v := range []Invoice{waiting, got} {
 			if v.ID != invoice || v.Title != r.Title || v.Currency != r.Currency || !slices.Equal(v.Items, r.Items) ||
 				v.ExternalOrderID != r.OrderID || (v.ExternalNumber == 17) != (r.Number != nil) ||
 				v.CreatedDate == "" || v.Status == "" || v.State == "" || v.Choosen != nil && !json.Valid(v.Choosen) {
@@ -703,7 +643,7 @@ func (j *journey) sell(id string, reseller *api.Client) {
 		}
 	}
 
-	stats := must[api.ResellerStats](j)(c.Resellers.Stats(j.ctx, id))
+	stats := must[ResellerStats](j)(c.Resellers.Stats(j.ctx, id))
 	paid, earned := map[string]int64{}, map[string]int64{} // by the code of an amount
 	for _, r := range stats.InvoiceRebates {
 		if !slices.Contains(invoices[:2], r.ID) || r.Created == "" || len(r.PaidAmount) != 1 {
@@ -722,15 +662,15 @@ func (j *journey) sell(id string, reseller *api.Client) {
 	}
 
 	// These are three ways to the same rebates.
-	info := must[api.Reseller](j)(c.Resellers.Info(j.ctx, id))
-	for n, amount := range must[api.RebateList](j)(c.Resellers.Rebate(j.ctx, id)).Amounts {
+	info := must[Reseller](j)(c.Resellers.Info(j.ctx, id))
+	for n, amount := range must[RebateList](j)(c.Resellers.Rebate(j.ctx, id)).Amounts {
 		code := amount.Code
-		if amount.Kind == api.Fiat { // as in a Currency
+		if amount.Kind == Fiat { // as in a Currency
 			code = code[:1] + strings.ToLower(code[1:])
 		}
-		one := must[api.RebateMap](j)(c.Resellers.RebateIn(j.ctx, id, code))
+		one := must[RebateMap](j)(c.Resellers.RebateIn(j.ctx, id, code))
 		if len(one.Rebates) != 1 || one.Rebates[0].Amount != amount || amount.Minor != earned[strings.ToUpper(code)] ||
-			!slices.ContainsFunc(info.Rebates, func(r api.Rebate) bool { return r.Amount == amount }) {
+			!slices.ContainsFunc(info.Rebates, func(r Rebate) bool { return r.Amount == amount }) {
 			j.Errorf("rebate %d: got %+v, %+v and %+v; the statistics have %v", n, amount, one, info.Rebates, earned)
 		}
 	}
@@ -756,7 +696,7 @@ func (j *journey) sell(id string, reseller *api.Client) {
 	}
 
 	for _, filter := range []string{`{"currencies":[],"tags":[]}`, "", `{"x":1}`} {
-		list, err := c.Resellers.FirstInvoices(j.ctx, id, json.RawMessage(filter), api.PageBaseAuto, 3)
+		list, err := c.Resellers.FirstInvoices(j.ctx, id, json.RawMessage(filter), PageBaseAuto, 3)
 		if filter == `{"currencies":[],"tags":[]}` && err != nil {
 			j.Fatal(err)
 		}
@@ -769,7 +709,7 @@ func (j *journey) sell(id string, reseller *api.Client) {
 			j.Errorf("by %s: got %s", filter, list)
 		}
 	}
-	j.either("an order id again", second(reseller.Invoices.Create(j.ctx, requests[0])), true)
+	j.either("an order id again", err2(reseller.Invoices.Create(j.ctx, requests[0])), true)
 	_, err := c.Invoices.Get(j.ctx, invoices[0])
 	j.either("another's invoice", err, false)
 }
@@ -780,10 +720,10 @@ func holds(text []byte, n int64) bool {
 }
 
 // theirWithdrawals makes and reads a reseller's withdrawals, if it may have any.
-func (j *journey) theirWithdrawals(id string, reseller *api.Client) {
-	requests := map[string]api.CreateWithdrawal{}
+func (j *tour) theirWithdrawals(id string, reseller *Client) {
+	requests := map[string]CreateWithdrawal{}
 	for n := range 5 {
-		r := api.CreateWithdrawal{Currency: btc, Amount: btcAmount(int64(10 + n)), Address: "theirs",
+		r := CreateWithdrawal{Currency: btc, Amount: btcAmount(int64(10 + n)), Address: "theirs",
 			ExternalOrderID: strconv.Itoa(n + 1)}
 		made, err := reseller.Withdrawals.Create(j.ctx, r)
 		if j.either("a reseller's withdrawal", err, true) {
@@ -794,23 +734,23 @@ func (j *journey) theirWithdrawals(id string, reseller *api.Client) {
 	if len(theirs) != 5 && len(theirs) != 0 {
 		j.Errorf("%d of 5 were made", len(theirs))
 	}
-	got := must[[]api.Withdrawal](j)(j.gather(j.client.Resellers.AllWithdrawals(j.ctx, id, api.WithdrawalFilter{},
-		api.ListOptions{PageSize: 2})))
-	own := must[[]api.Withdrawal](j)(j.gather(reseller.Withdrawals.All(j.ctx, api.WithdrawalFilter{},
-		api.ListOptions{PageSize: 3})))
+	got := must[[]Withdrawal](j)(j.gather(j.client.Resellers.AllWithdrawals(j.ctx, id, WithdrawalFilter{},
+		ListOptions{PageSize: 2})))
+	own := must[[]Withdrawal](j)(j.gather(reseller.Withdrawals.All(j.ctx, WithdrawalFilter{},
+		ListOptions{PageSize: 3})))
 	if !slices.Equal(ids(got), theirs) || !slices.Equal(ids(own), theirs) {
 		j.Fatalf("got %v and %v, want %v", ids(got), ids(own), theirs)
 	}
 	for _, w := range got {
 		j.matches(w, requests[w.ID])
-		one := must[api.Withdrawal](j)(j.client.Resellers.Withdrawal(j.ctx, id, w.ID))
+		one := must[Withdrawal](j)(j.client.Resellers.Withdrawal(j.ctx, id, w.ID))
 		if one.ID != w.ID || one.MerchantID != w.MerchantID || !bytes.Equal(one.RawJSON(), j.last) {
 			j.Errorf("got %+v of %+v", one, w)
 		}
 	}
 	seen := 0
-	for _, w := range must[[]api.Withdrawal](j)(j.gather(j.client.Withdrawals.All(j.ctx, api.WithdrawalFilter{},
-		api.ListOptions{PageSize: 3}))) {
+	for _, w := range must[[]Withdrawal](j)(j.gather(j.client.Withdrawals.All(j.ctx, WithdrawalFilter{},
+		ListOptions{PageSize: 3}))) {
 		if requests[w.ID].Address != "" {
 			seen++
 		}
@@ -818,5 +758,5 @@ func (j *journey) theirWithdrawals(id string, reseller *api.Client) {
 	if seen != 0 && seen != len(theirs) {
 		j.Errorf("the merchant sees %d of %d", seen, len(theirs))
 	}
-	j.refused("no such withdrawal", second(j.client.Resellers.Withdrawal(j.ctx, id, none)), false)
+	j.refused("no such withdrawal", err2(j.client.Resellers.Withdrawal(j.ctx, id, none)), false)
 }
