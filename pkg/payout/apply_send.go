@@ -108,9 +108,11 @@ type sending struct {
 
 	mu    sync.Mutex
 	tally Tally
-	tried bool            // a row was accepted and read back, or LookupNever is set
-	inRow int             // how many outcomes in a row were unknown
-	lost  map[string]bool // rows that another process claimed first
+	tried bool // a row was accepted and read back, or LookupNever is set
+	inRow int  // how many outcomes in a row were unknown
+
+	shared bool
+	handed sync.Map // rows of a shared journal that were given to a worker, by order id; true: another process claimed it first
 
 	doubt error // the first outcome that is unknown, or could not be recorded
 
@@ -159,8 +161,8 @@ func weight(err error) int {
 // them starts at a random row, so that two seldom try to claim the same row. Each of them continues until no
 // row is left, because any of the others may stop.
 func (s *sending) feed(queue chan<- dueRow) {
-	if !s.sender.ledger.Journal().Shared() {
-		s.pass(queue, 0, nil)
+	if s.shared = s.sender.ledger.Journal().Shared(); !s.shared {
+		s.pass(queue, 0)
 		return
 	}
 	if t, err := s.sender.Tally(s.ctx, s.plan.Name()); err != nil {
@@ -168,10 +170,9 @@ func (s *sending) feed(queue chan<- dueRow) {
 	} else if t.States[StateUnknown] > 0 && !s.options.KeepGoing { // the first pass begins after some rows
 		s.stop(s.becameUnknown())
 	}
-	handed := map[string]bool{}
-	s.pass(queue, rand.IntN(max(1, len(s.plan.Rows))), handed)
+	s.pass(queue, rand.IntN(max(1, len(s.plan.Rows))))
 	for s.ctx.Err() == nil {
-		n, busy := s.pass(queue, 0, handed)
+		n, busy := s.pass(queue, 0)
 		if n > 0 {
 			continue
 		}
@@ -192,9 +193,9 @@ func (s *sending) feed(queue chan<- dueRow) {
 // have left.
 const betweenPasses = 200 * time.Millisecond
 
-// pass goes through the plan once, starting at a row. It skips the rows in handed that have not come back. It
-// returns how many rows it gave to the workers, and whether other processes are sending some.
-func (s *sending) pass(queue chan<- dueRow, from int, handed map[string]bool) (n int, busy bool) {
+// pass goes through the plan once, starting at a row. It returns how many rows it gave to the workers, and whether
+// other processes are sending some.
+func (s *sending) pass(queue chan<- dueRow, from int) (n int, busy bool) {
 	states := map[State]int{}
 	for some := range slices.Chunk(s.plan.Rows[from:], chunk) {
 		part, err := s.withOrders(s.ctx, some)
@@ -212,22 +213,30 @@ func (s *sending) pass(queue chan<- dueRow, from int, handed map[string]bool) (n
 			if s.ctx.Err() != nil {
 				return n, false
 			}
-			if !s.sendable(r.order) || handed[r.ExternalOrderID] && !s.comesBack(r.order) {
-				continue
+			if s.sendable(r.order) && s.takes(r.order) {
+				n++
+				s.hand(queue, r)
 			}
-			n++
-			s.hand(queue, r, handed)
 		}
 	}
-	return n, states[StateSending] > 0 && handed != nil
+	return n, states[StateSending] > 0 && s.shared
 }
 
-// hand gives a row to a worker and notes it in handed. Until one row was accepted and read back, it sends the row
-// itself.
-func (s *sending) hand(queue chan<- dueRow, r dueRow, handed map[string]bool) {
-	if handed != nil {
-		handed[r.ExternalOrderID] = true
+// takes reports whether a row is sent: once or, if another process claimed it first and did not send it, once more.
+func (s *sending) takes(o journal.Record) bool {
+	if !s.shared {
+		return true
 	}
+	lost, handed := s.handed.Load(o.OrderID)
+	if handed && (lost == false || o.State != StatePlanned) {
+		return false
+	}
+	s.handed.Store(o.OrderID, false)
+	return true
+}
+
+// hand gives a row to a worker. Until one row was accepted and read back, it sends the row itself.
+func (s *sending) hand(queue chan<- dueRow, r dueRow) {
 	if !s.tried {
 		s.send(r, nil)
 		return
@@ -242,17 +251,6 @@ func (s *sending) hand(queue chan<- dueRow, r dueRow, handed map[string]bool) {
 func (s *sending) becameUnknown() error {
 	return failed(Unknown, "an order of the run has become unknown").
 		hint("settle it first", "payout", "reconcile", s.plan.Name())
-}
-
-// comesBack reports whether another process claimed a row first, and then did not send it.
-func (s *sending) comesBack(o journal.Record) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if o.State != StatePlanned || !s.lost[o.OrderID] {
-		return false
-	}
-	delete(s.lost, o.OrderID)
-	return true
 }
 
 // send sends a row and then continues with rows from more. It records the outcome of one row and the claim of
@@ -335,12 +333,7 @@ func (s *sending) notClaimed(r dueRow, err error) {
 	case exists && e.Same && e.Order.State == StateUnknown && !s.options.KeepGoing:
 		s.stop(s.becameUnknown())
 	case exists && e.Same:
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.lost == nil {
-			s.lost = map[string]bool{}
-		}
-		s.lost[e.Order.OrderID] = true
+		s.handed.Store(e.Order.OrderID, true)
 	case exists:
 		o := e.Order
 		s.stop(refused(RuleOrderID, "order %s was given other content since the run began: %s",
