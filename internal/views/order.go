@@ -18,6 +18,11 @@ import (
 	"example.com/till/pkg/payout/approval"
 )
 
+// Of returns a view: what --quiet prints of a row, its JSON, and its columns.
+func Of[T any](id func(T) string, json render.Document[T], columns ...render.Column[T]) render.View[T] {
+	return render.View[T]{ID: id, JSON: json, Columns: columns}
+}
+
 // AmountCell shows an amount in units if the decimals of its currency are known, and otherwise in minor
 // units.
 func AmountCell(m money.Registry, a api.Amount) render.Cell {
@@ -203,32 +208,28 @@ func (l *ApprovalLine) By() string {
 func Orders(m money.Registry) render.View[payout.Order] {
 	type row = payout.Order
 	text := render.Field[row, string]
-	return render.View[row]{
-		ID:   func(o row) string { return o.OrderID },
-		JSON: render.Encoded(func(o row) OrderLine { return NewOrderLine(m, o) }),
-		Columns: []render.Column[row]{
-			text("order_id", "your own number for the withdrawal", render.Word, func(o row) string { return o.OrderID }),
-			text("state", "what the journal knows: till help payouts", render.Word, func(o row) string { return string(o.State) }),
-			{Name: "amount", About: "amount to withdraw",
-				Amount: true, Cell: func(o row) render.Cell { return AmountCell(AsSent(m, o), o.Amount) }},
-			text("currency", "currency that is withdrawn", render.Own, func(o row) string { return o.Currency.Code }),
-			render.Field("sent", "when the last attempt began", MomentCell, func(o row) time.Time { return o.Sent }),
-			text("id", "the service's id of the withdrawal, once accepted", render.ID, func(o row) string { return o.ID }),
-			text("address", "address that the money goes to", render.Own, func(o row) string { return o.Address }),
-			text("memo", "memo of the transfer", render.Own, func(o row) string { return o.Memo }),
-			text("reason", "why the order has its state", render.Text, func(o row) string { return o.Reason }),
-			text("run", "the run that sent or recorded it", render.Own, func(o row) string { return o.Run }),
-			text("user", "who made the last attempt", render.Own, func(o row) string { return o.User }),
-			text("host", "machine of the last attempt", render.Own, func(o row) string { return o.Host }),
-			text("key", "fingerprint of the key of the last attempt", render.Own, func(o row) string { return o.Key }),
-			text("resolved", "what a person decided about it", render.Own, resolution),
-			text("note", "your note in the payout file", render.Own, func(o row) string { return o.Note }),
-			text("reference", "your reference in the payout file", render.Own, func(o row) string { return o.Reference }),
-			text("callback", "URL to which the service sends its response", render.Own, func(o row) string { return o.Callback }),
-			render.Field("created", "when the journal recorded it", MomentCell, func(o row) time.Time { return o.Created }),
-			render.Field("changed", "when its state last changed", MomentCell, func(o row) time.Time { return o.Changed }),
-		},
-	}.Default("order_id", "state", "amount", "sent", "reason").Whole("currency", "address", "memo", "reason")
+	return Of(func(o row) string { return o.OrderID }, render.Encoded(func(o row) OrderLine { return NewOrderLine(m, o) }),
+		text("order_id", "your own number for the withdrawal", render.Word, func(o row) string { return o.OrderID }),
+		text("state", "what the journal knows: till help payouts", render.Word, func(o row) string { return string(o.State) }),
+		render.Column[row]{Name: "amount", About: "amount to withdraw",
+			Amount: true, Cell: func(o row) render.Cell { return AmountCell(AsSent(m, o), o.Amount) }},
+		text("currency", "currency that is withdrawn", render.Own, func(o row) string { return o.Currency.Code }),
+		render.Field("sent", "when the last attempt began", MomentCell, func(o row) time.Time { return o.Sent }),
+		text("id", "the service's id of the withdrawal, once accepted", render.ID, func(o row) string { return o.ID }),
+		text("address", "address that the money goes to", render.Own, func(o row) string { return o.Address }),
+		text("memo", "memo of the transfer", render.Own, func(o row) string { return o.Memo }),
+		text("reason", "why the order has its state", render.Text, func(o row) string { return o.Reason }),
+		text("run", "the run that sent or recorded it", render.Own, func(o row) string { return o.Run }),
+		text("user", "who made the last attempt", render.Own, func(o row) string { return o.User }),
+		text("host", "machine of the last attempt", render.Own, func(o row) string { return o.Host }),
+		text("key", "fingerprint of the key of the last attempt", render.Own, func(o row) string { return o.Key }),
+		text("resolved", "what a person decided about it", render.Own, resolution),
+		text("note", "your note in the payout file", render.Own, func(o row) string { return o.Note }),
+		text("reference", "your reference in the payout file", render.Own, func(o row) string { return o.Reference }),
+		text("callback", "URL to which the service sends its response", render.Own, func(o row) string { return o.Callback }),
+		render.Field("created", "when the journal recorded it", MomentCell, func(o row) time.Time { return o.Created }),
+		render.Field("changed", "when its state last changed", MomentCell, func(o row) time.Time { return o.Changed })).
+		Default("order_id", "state", "amount", "sent", "reason").Whole("currency", "address", "memo", "reason")
 }
 
 func resolution(o payout.Order) string {

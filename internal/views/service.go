@@ -13,26 +13,22 @@ import (
 func Withdrawals(m money.Registry) render.View[api.Withdrawal] {
 	type row = api.Withdrawal
 	text := render.Field[row, string]
-	return render.View[row]{
-		ID:   func(w row) string { return w.ID },
-		JSON: render.Received[row](row.RawJSON),
-		Columns: []render.Column[row]{
-			text("id", "the service's id of the withdrawal", render.ID, func(w row) string { return w.ID }),
-			text("order_id", "your own number for the withdrawal", render.Word, func(w row) string { return w.ExternalOrderID }),
-			text("status", "current status, in the service's words", render.Word, func(w row) string { return w.Current }),
-			{Name: "amount", About: "amount to withdraw",
-				Amount: true, Cell: func(w row) render.Cell { return AmountCell(m, w.Amount) }},
-			text("currency", "currency that is withdrawn", render.Text, func(w row) string { return w.Currency.Code }),
-			text("address", "address that the money goes to", render.Text, func(w row) string { return w.Address.Text }),
-			text("since", "when it reached the current status", render.Time, since),
-			text("callback", "URL to which the service sends its response", render.Text, func(w row) string { return w.Callback }),
-			render.Field("external_id", "your own number for the withdrawal, as an integer", Number,
-				func(w row) int64 { return w.ExternalID }),
-			text("merchant_id", "id of the merchant", render.Text, func(w row) string { return w.MerchantID }),
-			render.Field("is_testnet", "whether it is on a test network", render.Bool, func(w row) bool { return w.IsTestnet }),
-			render.Field("statuses", "every status so far with its time", render.History, steps),
-		},
-	}.Default("id", "order_id", "status", "amount", "since").Extra("external_id").Whole("currency", "address")
+	return Of(func(w row) string { return w.ID }, render.Received[row](row.RawJSON),
+		text("id", "the service's id of the withdrawal", render.ID, func(w row) string { return w.ID }),
+		text("order_id", "your own number for the withdrawal", render.Word, func(w row) string { return w.ExternalOrderID }),
+		text("status", "current status, in the service's words", render.Word, func(w row) string { return w.Current }),
+		render.Column[row]{Name: "amount", About: "amount to withdraw",
+			Amount: true, Cell: func(w row) render.Cell { return AmountCell(m, w.Amount) }},
+		text("currency", "currency that is withdrawn", render.Text, func(w row) string { return w.Currency.Code }),
+		text("address", "address that the money goes to", render.Text, func(w row) string { return w.Address.Text }),
+		text("since", "when it reached the current status", render.Time, since),
+		text("callback", "URL to which the service sends its response", render.Text, func(w row) string { return w.Callback }),
+		render.Field("external_id", "your own number for the withdrawal, as an integer", Number,
+			func(w row) int64 { return w.ExternalID }),
+		text("merchant_id", "id of the merchant", render.Text, func(w row) string { return w.MerchantID }),
+		render.Field("is_testnet", "whether it is on a test network", render.Bool, func(w row) bool { return w.IsTestnet }),
+		render.Field("statuses", "every status so far with its time", render.History, steps)).
+		Default("id", "order_id", "status", "amount", "since").Extra("external_id").Whole("currency", "address")
 }
 
 // steps returns the history, the oldest status first. The interface does not say at which end the newest is,
@@ -75,27 +71,23 @@ func Creations(money.Registry) render.View[Created] {
 func Invoices(m money.Registry) render.View[api.Invoice] {
 	type row = api.Invoice
 	text := render.Field[row, string]
-	return render.View[row]{
-		ID:   func(i row) string { return i.ID },
-		JSON: render.Received[row](row.RawJSON),
-		Columns: []render.Column[row]{
-			text("id", "the service's id of the invoice", render.ID, func(i row) string { return i.ID }),
-			text("order_id", "your own identifier for the invoice", render.Word, func(i row) string { return i.ExternalOrderID }),
-			render.Field("number", "number that the customer sees", Number, func(i row) int64 { return i.ExternalNumber }),
-			text("title", "title that the customer sees", render.Text, func(i row) string { return i.Title }),
-			text("status", "status, in the service's words", render.Word, func(i row) string { return i.Status }),
-			text("state", "state, in the service's words", render.Word, func(i row) string { return i.State }),
-			{Name: "total", About: "sum of the items",
-				Amount: true, Cell: func(i row) render.Cell { return invoiceTotal(m, i) }},
-			text("items", "goods with their prices", render.Text, func(i row) string { return itemLines(m, i) }),
-			text("currency", "currency of the invoice", render.Text, func(i row) string { return i.Currency.Code }),
-			text("created_date", "when it was made; the service gives no time zone", render.Time,
-				func(i row) string { return i.CreatedDate }),
-			render.Field("choosen", "the customer's choice of payment, as the service sent it", render.JSONText,
-				func(i row) []byte { return i.Choosen }),
-			text("due_date", "deprecated by the service", render.Text, func(i row) string { return i.DueDate }),
-		},
-	}.Default("id", "order_id", "title", "status", "total", "created_date").Extra("currency", "due_date").
+	return Of(func(i row) string { return i.ID }, render.Received[row](row.RawJSON),
+		text("id", "the service's id of the invoice", render.ID, func(i row) string { return i.ID }),
+		text("order_id", "your own identifier for the invoice", render.Word, func(i row) string { return i.ExternalOrderID }),
+		render.Field("number", "number that the customer sees", Number, func(i row) int64 { return i.ExternalNumber }),
+		text("title", "title that the customer sees", render.Text, func(i row) string { return i.Title }),
+		text("status", "status, in the service's words", render.Word, func(i row) string { return i.Status }),
+		text("state", "state, in the service's words", render.Word, func(i row) string { return i.State }),
+		render.Column[row]{Name: "total", About: "sum of the items",
+			Amount: true, Cell: func(i row) render.Cell { return invoiceTotal(m, i) }},
+		text("items", "goods with their prices", render.Text, func(i row) string { return itemLines(m, i) }),
+		text("currency", "currency of the invoice", render.Text, func(i row) string { return i.Currency.Code }),
+		text("created_date", "when it was made; the service gives no time zone", render.Time,
+			func(i row) string { return i.CreatedDate }),
+		render.Field("choosen", "the customer's choice of payment, as the service sent it", render.JSONText,
+			func(i row) []byte { return i.Choosen }),
+		text("due_date", "deprecated by the service", render.Text, func(i row) string { return i.DueDate })).
+		Default("id", "order_id", "title", "status", "total", "created_date").Extra("currency", "due_date").
 		Whole("items", "currency")
 }
 
@@ -141,31 +133,22 @@ func itemLines(m money.Registry, i api.Invoice) string {
 // Invites is the view of an invite.
 func Invites(money.Registry) render.View[api.Invite] {
 	type row = api.Invite
-	return render.View[row]{
-		ID:   func(i row) string { return i.Invite },
-		JSON: render.Received[row](row.RawJSON),
-		Columns: []render.Column[row]{
-			render.Field("invite", "id of the invite", render.ID, func(i row) string { return i.Invite }),
-			render.Field("label", "label of the invite", render.Text, func(i row) string { return i.Label }),
-		},
-	}
+	return Of(func(i row) string { return i.Invite }, render.Received[row](row.RawJSON),
+		render.Field("invite", "id of the invite", render.ID, func(i row) string { return i.Invite }),
+		render.Field("label", "label of the invite", render.Text, func(i row) string { return i.Label }))
 }
 
 // Resellers is the view of a reseller.
 func Resellers(m money.Registry) render.View[api.Reseller] {
 	type row = api.Reseller
-	return render.View[row]{
-		ID:   func(r row) string { return r.ID },
-		JSON: render.Received[row](row.RawJSON),
-		Columns: []render.Column[row]{
-			{Name: "label", About: "label of the invite that the reseller came by",
-				Cell: func(r row) render.Cell { return render.Label(r.ID, r.InviteInfo.Label) }},
-			render.Field("invite", "id of that invite", render.ID, func(r row) string { return r.InviteInfo.Invite }),
-			render.Field("rebates", "rebates of the reseller in each currency", render.Sums,
-				func(r row) []string { return rebateTexts(m, r.Rebates) }),
-			render.Field("id", "the service's id of the reseller", render.ID, func(r row) string { return r.ID }),
-		},
-	}.Default("label", "rebates", "id").Whole("rebates")
+	return Of(func(r row) string { return r.ID }, render.Received[row](row.RawJSON),
+		render.Column[row]{Name: "label", About: "label of the invite that the reseller came by",
+			Cell: func(r row) render.Cell { return render.Label(r.ID, r.InviteInfo.Label) }},
+		render.Field("invite", "id of that invite", render.ID, func(r row) string { return r.InviteInfo.Invite }),
+		render.Field("rebates", "rebates of the reseller in each currency", render.Sums,
+			func(r row) []string { return rebateTexts(m, r.Rebates) }),
+		render.Field("id", "the service's id of the reseller", render.ID, func(r row) string { return r.ID })).
+		Default("label", "rebates", "id").Whole("rebates")
 }
 
 func rebateTexts(m money.Registry, rebates api.Rebates) []string {

@@ -236,17 +236,12 @@ type freezeLine struct {
 func freezeView(money.Registry) render.View[payout.Freeze] {
 	type row = payout.Freeze
 	state := func(f row) string { return map[bool]string{true: "frozen", false: "unfrozen"}[f.Frozen] }
-	return render.View[row]{
-		ID:   state,
-		JSON: render.Encoded(func(f row) freezeLine { return freezeLine{views.Moment(f.At), f} }),
-		Columns: []render.Column[row]{
-			render.Field("at", "when", views.MomentCell, func(f row) time.Time { return f.At }),
-			render.Field("state", "frozen or unfrozen", render.Own, state),
-			render.Field("reason", "why", render.Own, func(f row) string { return f.Reason }),
-			render.Field("user", "who was at the keyboard", render.Own, func(f row) string { return f.User }),
-			render.Field("host", "on which machine", render.Own, func(f row) string { return f.Host }),
-		},
-	}
+	return views.Of(state, render.Encoded(func(f row) freezeLine { return freezeLine{views.Moment(f.At), f} }),
+		render.Field("at", "when", views.MomentCell, func(f row) time.Time { return f.At }),
+		render.Field("state", "frozen or unfrozen", render.Own, state),
+		render.Field("reason", "why", render.Own, func(f row) string { return f.Reason }),
+		render.Field("user", "who was at the keyboard", render.Own, func(f row) string { return f.User }),
+		render.Field("host", "on which machine", render.Own, func(f row) string { return f.Host }))
 }
 
 func approvalsCommand(a *cmdutil.App) *cobra.Command {
@@ -346,20 +341,17 @@ func demandView(m money.Registry) render.View[approval.Demand] {
 		}
 		return strings.Join(all, ", ")
 	}
-	return render.View[row]{
-		ID:   func(d row) string { return strconv.Itoa(d.Required) },
-		JSON: render.Encoded(func(d row) demandLine { return newDemandLine(m, d) }),
-		Columns: []render.Column[row]{
-			render.Field("at", "from when on", views.MomentCell, func(d row) time.Time { return d.At }),
-			render.Field("required", "how many persons must approve", render.Int, func(d row) int64 { return int64(d.Required) }),
-			text("above", "totals up to which no approval is needed", render.Own, texts),
-			text("approvers", "the file of those who may approve", render.Own, func(d row) string { return d.Approvers }),
-			text("digest", "digest of the keys in that file; a table has its beginning", render.Own,
-				func(d row) string { return d.Digest[:min(len(d.Digest), 8)] }),
-			text("reason", "why a person decided it; empty: a profile requires it", render.Own,
-				func(d row) string { return d.Reason }),
-			text("user", "who was at the keyboard", render.Own, func(d row) string { return d.User }),
-			text("host", "on which machine", render.Own, func(d row) string { return d.Host }),
-		},
-	}.Default("at", "required", "above", "approvers", "digest", "reason")
+	return views.Of(func(d row) string { return strconv.Itoa(d.Required) },
+		render.Encoded(func(d row) demandLine { return newDemandLine(m, d) }),
+		render.Field("at", "from when on", views.MomentCell, func(d row) time.Time { return d.At }),
+		render.Field("required", "how many persons must approve", render.Int, func(d row) int64 { return int64(d.Required) }),
+		text("above", "totals up to which no approval is needed", render.Own, texts),
+		text("approvers", "the file of those who may approve", render.Own, func(d row) string { return d.Approvers }),
+		text("digest", "digest of the keys in that file; a table has its beginning", render.Own,
+			func(d row) string { return d.Digest[:min(len(d.Digest), 8)] }),
+		text("reason", "why a person decided it; empty: a profile requires it", render.Own,
+			func(d row) string { return d.Reason }),
+		text("user", "who was at the keyboard", render.Own, func(d row) string { return d.User }),
+		text("host", "on which machine", render.Own, func(d row) string { return d.Host })).
+		Default("at", "required", "above", "approvers", "digest", "reason")
 }

@@ -184,9 +184,8 @@ func differenceView(m money.Registry) render.View[payout.Difference] {
 		}
 		return views.AmountCell(views.AsSent(m, *d.Order), d.Order.Amount)
 	}
-	return render.View[row]{
-		ID: id,
-		JSON: render.Encoded(func(d row) differenceLine {
+	return views.Of(id,
+		render.Encoded(func(d row) differenceLine {
 			line := differenceLine{What: d.What, Why: d.Why, Record: d.Record}
 			if d.Order != nil {
 				own := views.NewOrderLine(m, *d.Order)
@@ -194,14 +193,11 @@ func differenceView(m money.Registry) render.View[payout.Difference] {
 			}
 			return line
 		}),
-		Columns: []render.Column[row]{
-			render.Field("what", "only there (not in the journal), only here, or different", render.Word,
-				func(d row) string { return d.What }),
-			render.Field("order_id", "your own number for the withdrawal", render.Word, order),
-			render.Field("id", "the service's id of the withdrawal", render.ID, id),
-			{Name: "amount", About: "amount at the service or, if missing there, in the journal",
-				Amount: true, Cell: amount},
-			render.Field("why", "what differs", render.Text, func(d row) string { return d.Why }),
-		},
-	}.Whole("why")
+		render.Field("what", "only there (not in the journal), only here, or different", render.Word,
+			func(d row) string { return d.What }),
+		render.Field("order_id", "your own number for the withdrawal", render.Word, order),
+		render.Field("id", "the service's id of the withdrawal", render.ID, id),
+		render.Column[row]{Name: "amount", About: "amount at the service or, if missing there, in the journal",
+			Amount: true, Cell: amount},
+		render.Field("why", "what differs", render.Text, func(d row) string { return d.Why })).Whole("why")
 }

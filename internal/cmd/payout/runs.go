@@ -223,28 +223,24 @@ func runView(money.Registry) render.View[runCounts] {
 		return render.Field(string(state), cmp.Or(about, "number of orders that are "+string(state)), render.Count,
 			func(r row) int { return r.tally.States[state] })
 	}
-	return render.View[row]{
-		ID:   func(r row) string { return r.run.Name },
-		JSON: render.Encoded(row.line),
-		Columns: []render.Column[row]{
-			text("run", "name of the run", render.Own, func(r row) string { return r.run.Name }),
-			text("plan", "file of the plan", render.Own, func(r row) string { return r.run.Plan }),
-			render.Field("began", "when the run began", views.MomentCell, func(r row) time.Time { return r.run.Began }),
-			render.Field("rows", "number of orders", render.Count, func(r row) int { return r.tally.Rows }),
-			inState(payout.StateAccepted), inState(payout.StateRejected), inState(payout.StateUnknown),
-			inState(payout.StateConflict), inState(payout.StatePlanned), inState(payout.StateSending),
-			render.Field("already_paid", "accepted orders that this run did not send", render.Int,
-				func(r row) int64 { return int64(r.tally.Before) }),
-			{Name: "total", About: "total of the plan", Amount: true,
-				Cell: func(r row) render.Cell { return r.sum(r.tally.Totals) }},
-			{Name: "accepted_total", About: "total of the accepted orders", Amount: true,
-				Cell: func(r row) render.Cell { return r.sum(r.tally.Accepted) }},
-			text("batch", "batch that the order ids were made for", render.Own, func(r row) string { return r.run.Batch }),
-			text("user", "who began the run", render.Own, func(r row) string { return r.run.User }),
-			text("host", "machine on which it began", render.Own, func(r row) string { return r.run.Host }),
-			text("digest", "digest of the plan", render.ID, func(r row) string { return r.run.Digest }),
-		},
-	}.Default("run", "plan", "began", "rows", "accepted", "rejected", "unknown", "conflict").
+	return views.Of(func(r row) string { return r.run.Name }, render.Encoded(row.line),
+		text("run", "name of the run", render.Own, func(r row) string { return r.run.Name }),
+		text("plan", "file of the plan", render.Own, func(r row) string { return r.run.Plan }),
+		render.Field("began", "when the run began", views.MomentCell, func(r row) time.Time { return r.run.Began }),
+		render.Field("rows", "number of orders", render.Count, func(r row) int { return r.tally.Rows }),
+		inState(payout.StateAccepted), inState(payout.StateRejected), inState(payout.StateUnknown),
+		inState(payout.StateConflict), inState(payout.StatePlanned), inState(payout.StateSending),
+		render.Field("already_paid", "accepted orders that this run did not send", render.Int,
+			func(r row) int64 { return int64(r.tally.Before) }),
+		render.Column[row]{Name: "total", About: "total of the plan", Amount: true,
+			Cell: func(r row) render.Cell { return r.sum(r.tally.Totals) }},
+		render.Column[row]{Name: "accepted_total", About: "total of the accepted orders", Amount: true,
+			Cell: func(r row) render.Cell { return r.sum(r.tally.Accepted) }},
+		text("batch", "batch that the order ids were made for", render.Own, func(r row) string { return r.run.Batch }),
+		text("user", "who began the run", render.Own, func(r row) string { return r.run.User }),
+		text("host", "machine on which it began", render.Own, func(r row) string { return r.run.Host }),
+		text("digest", "digest of the plan", render.ID, func(r row) string { return r.run.Digest })).
+		Default("run", "plan", "began", "rows", "accepted", "rejected", "unknown", "conflict").
 		Whole("run", "total", "accepted_total")
 }
 
@@ -317,28 +313,25 @@ type exportLine struct {
 func exportView(m money.Registry) render.View[payout.Order] {
 	type row = payout.Order
 	text := render.Field[row, string]
-	return render.View[row]{
-		ID: func(o row) string { return o.OrderID },
-		JSON: render.Encoded(func(o row) exportLine {
+	return views.Of(func(o row) string { return o.OrderID },
+		render.Encoded(func(o row) exportLine {
 			return exportLine{o.OrderID, o.State, o.ID, o.Reason, o.Currency, o.Amount, views.DecimalOf(views.AsSent(m, o), o.Amount),
 				o.Address, o.Memo, o.Callback, o.Note, o.Reference}
 		}),
-		Columns: []render.Column[row]{
-			text("order_id", "your own number for the withdrawal", render.Word, func(o row) string { return o.OrderID }),
-			text("state", "state of the order in the journal", render.Word, func(o row) string { return string(o.State) }),
-			text("id", "the service's id of the withdrawal", render.ID, func(o row) string { return o.ID }),
-			text("reason", "why the order has its state", render.Text, func(o row) string { return o.Reason }),
-			text("currency", "currency that is withdrawn", render.Own,
-				func(o row) string { return codeIn(m, o.Currency.Kind, o.Currency.Code) }),
-			{Name: "amount", About: "amount to withdraw", Amount: true, CodeIn: "currency", Cell: func(o row) render.Cell {
-				a := o.Amount
-				return render.Amount(a.Minor, codeIn(m, a.Kind, a.Code), views.AsSent(m, o).Decimals(a.Code))
-			}},
-			text("address", "address that the money goes to", render.Own, func(o row) string { return o.Address }),
-			text("memo", "memo of the transfer", render.Own, func(o row) string { return o.Memo }),
-			text("callback", "URL to which the service sends its response", render.Own, func(o row) string { return o.Callback }),
-			text("note", "your note in the payout file", render.Own, func(o row) string { return o.Note }),
-			text("reference", "your reference in the payout file", render.Own, func(o row) string { return o.Reference }),
-		},
-	}.Default("order_id", "state", "currency", "amount", "address").Whole("reason", "currency", "address", "memo")
+		text("order_id", "your own number for the withdrawal", render.Word, func(o row) string { return o.OrderID }),
+		text("state", "state of the order in the journal", render.Word, func(o row) string { return string(o.State) }),
+		text("id", "the service's id of the withdrawal", render.ID, func(o row) string { return o.ID }),
+		text("reason", "why the order has its state", render.Text, func(o row) string { return o.Reason }),
+		text("currency", "currency that is withdrawn", render.Own,
+			func(o row) string { return codeIn(m, o.Currency.Kind, o.Currency.Code) }),
+		render.Column[row]{Name: "amount", About: "amount to withdraw", Amount: true, CodeIn: "currency", Cell: func(o row) render.Cell {
+			a := o.Amount
+			return render.Amount(a.Minor, codeIn(m, a.Kind, a.Code), views.AsSent(m, o).Decimals(a.Code))
+		}},
+		text("address", "address that the money goes to", render.Own, func(o row) string { return o.Address }),
+		text("memo", "memo of the transfer", render.Own, func(o row) string { return o.Memo }),
+		text("callback", "URL to which the service sends its response", render.Own, func(o row) string { return o.Callback }),
+		text("note", "your note in the payout file", render.Own, func(o row) string { return o.Note }),
+		text("reference", "your reference in the payout file", render.Own, func(o row) string { return o.Reference })).
+		Default("order_id", "state", "currency", "amount", "address").Whole("reason", "currency", "address", "memo")
 }

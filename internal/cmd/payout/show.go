@@ -353,9 +353,8 @@ func changeView(m money.Registry) render.View[payout.Change] {
 			return amountCell(m, a)
 		}}
 	}
-	return render.View[row]{
-		ID: func(c row) string { return c.Row.ExternalOrderID },
-		JSON: render.Encoded(func(c row) changeLine {
+	return views.Of(func(c row) string { return c.Row.ExternalOrderID },
+		render.Encoded(func(c row) changeLine {
 			line := changeLine{Change: c.Kind, Line: c.Row.Line, OrderID: c.Row.ExternalOrderID, Payee: c.Who(), Amount: c.Row.Amount,
 				Decimal: views.DecimalOf(m, c.Row.Amount), Address: c.Row.Address, Memo: c.Row.Memo, Was: c.Was.Address,
 				WasMemo: c.Was.Memo, Times: c.Times, Run: c.Run}
@@ -364,21 +363,19 @@ func changeView(m money.Registry) render.View[payout.Change] {
 			}
 			return line
 		}),
-		Columns: []render.Column[row]{
-			text("change", "new payee, new address, new memo or new amount", render.Own, func(c row) string { return c.Kind }),
-			render.Field("line", "line of the file", render.Int, func(c row) int64 { return int64(c.Row.Line) }),
-			text("payee", "the note and the reference, or the order id", render.Own, row.Who),
-			amount("amount", "what the plan pays", func(c row) api.Amount { return c.Row.Amount }),
-			amount("was", "what the same payee was paid the last time", func(c row) api.Amount { return c.Was.Amount }),
-			text("address", "address of the plan", render.Own, func(c row) string { return c.Row.Address }),
-			text("was_address", "address that was paid then", render.Own, func(c row) string { return c.Was.Address }),
-			text("memo", "memo of the plan", render.Own, func(c row) string { return c.Row.Memo }),
-			text("was_memo", "memo that was paid then", render.Own, func(c row) string { return c.Was.Memo }),
-			render.Field("times", "how many orders were accepted for that address", render.Int,
-				func(c row) int64 { return int64(c.Times) }),
-			text("order_id", "order id of the row", render.Word, func(c row) string { return c.Row.ExternalOrderID }),
-			text("run", "the run that paid it", render.Own, func(c row) string { return c.Run }),
-		},
-	}.Default("change", "line", "payee", "amount", "was", "address", "was_address", "memo", "was_memo").
+		text("change", "new payee, new address, new memo or new amount", render.Own, func(c row) string { return c.Kind }),
+		render.Field("line", "line of the file", render.Int, func(c row) int64 { return int64(c.Row.Line) }),
+		text("payee", "the note and the reference, or the order id", render.Own, row.Who),
+		amount("amount", "what the plan pays", func(c row) api.Amount { return c.Row.Amount }),
+		amount("was", "what the same payee was paid the last time", func(c row) api.Amount { return c.Was.Amount }),
+		text("address", "address of the plan", render.Own, func(c row) string { return c.Row.Address }),
+		text("was_address", "address that was paid then", render.Own, func(c row) string { return c.Was.Address }),
+		text("memo", "memo of the plan", render.Own, func(c row) string { return c.Row.Memo }),
+		text("was_memo", "memo that was paid then", render.Own, func(c row) string { return c.Was.Memo }),
+		render.Field("times", "how many orders were accepted for that address", render.Int,
+			func(c row) int64 { return int64(c.Times) }),
+		text("order_id", "order id of the row", render.Word, func(c row) string { return c.Row.ExternalOrderID }),
+		text("run", "the run that paid it", render.Own, func(c row) string { return c.Run })).
+		Default("change", "line", "payee", "amount", "was", "address", "was_address", "memo", "was_memo").
 		Whole("address", "was_address", "memo", "was_memo")
 }
