@@ -13,6 +13,7 @@ import (
 	"example.com/till/internal/money"
 	"example.com/till/internal/near"
 	"example.com/till/internal/render"
+	"example.com/till/internal/views"
 	"example.com/till/pkg/payout"
 	"example.com/till/pkg/payout/sheet"
 	"example.com/till/pkg/payout/sheet/xlsx"
@@ -243,28 +244,24 @@ func layoutView(money.Registry) render.View[proposedLayout] {
 		return render.Column[row]{Name: name, About: about, Whole: true,
 			Cell: func(r row) render.Cell { return render.Own(of(r.layout)) }}
 	}
-	return render.View[row]{
-		JSON: render.Value[row](),
-		Columns: []render.Column[row]{
-			text("columns", "headers of the file, by till's name of the column", func(l sheet.Layout) string {
-				var all []string
-				for _, name := range sheet.Names() {
-					if header := l.Columns[name]; header != "" {
-						all = append(all, name+": "+header)
-					}
+	return views.Of(nil, render.Value[row](),
+		text("columns", "headers of the file, by till's name of the column", func(l sheet.Layout) string {
+			var all []string
+			for _, name := range sheet.Names() {
+				if header := l.Columns[name]; header != "" {
+					all = append(all, name+": "+header)
 				}
-				return strings.Join(all, ", ")
-			}),
-			text("other_columns", "ignore: there are columns that are not till's", func(l sheet.Layout) string { return l.Other }),
-			text("skip_lines", "lines above the header", func(l sheet.Layout) string { return strconv.Itoa(l.SkipLines) }),
-			text("until_blank", "whether something stands below the table, after a blank row",
-				func(l sheet.Layout) string { return strconv.FormatBool(l.UntilBlank) }),
-			text("delimiter", "what separates the fields", func(l sheet.Layout) string { return strings.ReplaceAll(l.Delimiter, "\t", "tab") }),
-			text("encoding", "of the text", func(l sheet.Layout) string { return cmp.Or(l.Encoding, sheet.UTF8) }),
-			text("decimal", "decimal mark of the amounts", func(l sheet.Layout) string { return l.Decimal }),
-			text("group", "mark between thousands", func(l sheet.Layout) string { return l.Group }),
-			text("currency", "of all rows, in a file without that column", func(l sheet.Layout) string { return l.Currency }),
-			render.Field("command", "command that plans the file with this layout", render.Own, func(r row) string { return r.command }),
-		},
-	}.Whole("command")
+			}
+			return strings.Join(all, ", ")
+		}),
+		text("other_columns", "ignore: there are columns that are not till's", func(l sheet.Layout) string { return l.Other }),
+		text("skip_lines", "lines above the header", func(l sheet.Layout) string { return strconv.Itoa(l.SkipLines) }),
+		text("until_blank", "whether something stands below the table, after a blank row",
+			func(l sheet.Layout) string { return strconv.FormatBool(l.UntilBlank) }),
+		text("delimiter", "what separates the fields", func(l sheet.Layout) string { return strings.ReplaceAll(l.Delimiter, "\t", "tab") }),
+		text("encoding", "of the text", func(l sheet.Layout) string { return cmp.Or(l.Encoding, sheet.UTF8) }),
+		text("decimal", "decimal mark of the amounts", func(l sheet.Layout) string { return l.Decimal }),
+		text("group", "mark between thousands", func(l sheet.Layout) string { return l.Group }),
+		text("currency", "of all rows, in a file without that column", func(l sheet.Layout) string { return l.Currency }),
+		render.Field("command", "command that plans the file with this layout", render.Own, func(r row) string { return r.command })).Whole("command")
 }
