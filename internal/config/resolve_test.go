@@ -151,19 +151,6 @@ func TestSettingsOfAProfile(t *testing.T) {
 	}
 }
 
-func TestFlagsArrive(t *testing.T) {
-	s := resolve(t, "", nil, "--columns", "id,current", "--sort", "-id", "--no-headers", "-q", "-y", "--no-input",
-		"--dry-run", "--debug")
-	if strings.Join(s.Columns, "|") != "id|current" || s.Sort != "-id" || !s.NoHeaders || !s.Quiet || !s.Yes ||
-		!s.NoInput || !s.DryRun || !s.Debug {
-		t.Errorf("%+v", s)
-	}
-	s = resolve(t, "", nil)
-	if len(s.Columns) > 0 || s.NoHeaders || s.Quiet || s.Yes || s.NoInput || s.DryRun || s.Debug {
-		t.Errorf("%+v", s)
-	}
-}
-
 // The command's own --lookup is read, and its own --timeout (of a wait) is not.
 func TestCommandFlags(t *testing.T) {
 	in := input(t, write(t, two), env("TILL_LOOKUP", "never"))
