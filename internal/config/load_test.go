@@ -1,13 +1,12 @@
 package config
 
 import (
+	"fmt"
 	"os"
 	"reflect"
 	"strings"
 	"testing"
 
-	"example.com/till/internal/money"
-	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout/sheet"
 )
 
@@ -54,49 +53,34 @@ layouts:
 
 func TestLoad(t *testing.T) {
 	path := write(t, whole)
-	got, err := load(t, path)
-	if err != nil {
-		t.Fatal(err)
+	f, err := load(t, path)
+	live := f.Profiles["live"]
+	for _, c := range []struct {
+		got  any
+		want string
+	}{
+		{err, "<nil>"}, {f.Path, path}, {f.Current, "live"}, {f.Currencies, "[{Doge Crypto 8 false }]"},
+		{f.Names(), "[empty live other]"},
+		{live.Values, "map[account:acme api_key_file:/run/key base_url:https://pay.example.com/api ca_file:~/ca.pem " +
+			"duplicate_window:0s first_page:0 journal:postgres://till@db/till lookup:never lookup_since:2026-05-01 " +
+			"lookup_timeout:1h metrics:~/till.prom reseller_auth:none settle_after:20m time_layout:2006-01-02T15:04:05 " +
+			"time_zone:Europe/Berlin]"},
+		{live.Lists, "map[allow_addresses:[one two] api_key_command:[/usr/bin/pass show till/live] " +
+			"max_per_run:[10000.00 USD] max_per_withdrawal:[0.50000000 Btc 1000.00 USD 1.50000000 Doge] " +
+			"on_finish:[/usr/local/bin/report payroll ]]"},
+		{live.Limits.MaxPerWithdrawal, "[50000000 Btc (minor units) 100000 USD (minor units) 150000000 Doge (minor units)]"},
+		{live.Limits.MaxPerRun, "[1000000 USD (minor units)]"}, {live.Limits.AllowAddresses, "[one two]"},
+		{live.Currencies, "[{Btc Crypto 8 false bitcoin} {Xlr Crypto 7 true }]"},
+		{f.Profiles["empty"].Values, "map[]"}, {f.Profiles["other"].Values, "map[first_page:auto]"},
+	} {
+		if got := fmt.Sprint(c.got); got != c.want {
+			t.Errorf("got  %s\nwant %s", got, c.want)
+		}
 	}
-	want := File{
-		Path: path, Current: "live",
-		Currencies: []money.Entry{{Code: "Doge", Kind: api.Crypto, Decimals: 8}},
-		Layouts: map[string]sheet.Layout{"payroll": {Columns: map[string]string{"address": "IBAN", "memo": ""},
-			Other:     sheet.Ignore,
-			SkipLines: 2, UntilBlank: true, Delimiter: "\t", Decimal: ","}},
-		Profiles: map[string]Profile{
-			"live": {
-				Values: map[string]string{
-					"base_url": "https://pay.example.com/api", "account": "acme", "reseller_auth": "none", "first_page": "0",
-					"time_layout": "2006-01-02T15:04:05", "time_zone": "Europe/Berlin", "journal": "postgres://till@db/till",
-					"lookup": "never", "lookup_since": "2026-05-01", "lookup_timeout": "1h", "settle_after": "20m",
-					"duplicate_window": "0s",
-					"ca_file":          "~/ca.pem", "metrics": "~/till.prom", "api_key_file": "/run/key",
-				},
-				Lists: map[string][]string{
-					"api_key_command": {"/usr/bin/pass", "show", "till/live"}, "on_finish": {"/usr/local/bin/report", "payroll", ""},
-					"max_per_withdrawal": {"0.50000000 Btc", "1000.00 USD", "1.50000000 Doge"}, "max_per_run": {"10000.00 USD"},
-					"allow_addresses": {"one", "two"},
-				},
-				Limits: money.Limits{
-					MaxPerWithdrawal: []api.Amount{
-						{Kind: api.Crypto, Code: "Btc", Minor: 50_000_000}, {Kind: api.Fiat, Code: "USD", Minor: 100_000},
-						{Kind: api.Crypto, Code: "Doge", Minor: 150_000_000},
-					},
-					MaxPerRun:      []api.Amount{{Kind: api.Fiat, Code: "USD", Minor: 1_000_000}},
-					AllowAddresses: []string{"one", "two"},
-				},
-				Currencies: []money.Entry{
-					{Code: "Btc", Kind: api.Crypto, Decimals: 8, AddressFormat: "bitcoin"},
-					{Code: "Xlr", Kind: api.Crypto, Decimals: 7, MemoRequired: true},
-				},
-			},
-			"empty": {Values: map[string]string{}, Lists: map[string][]string{}},
-			"other": {Values: map[string]string{"first_page": "auto"}, Lists: map[string][]string{}},
-		},
-	}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("got  %+v\nwant %+v", got, want)
+	want := sheet.Layout{Columns: map[string]string{"address": "IBAN", "memo": ""}, Other: sheet.Ignore, SkipLines: 2,
+		UntilBlank: true, Delimiter: "\t", Decimal: ","}
+	if got := f.Layouts["payroll"]; !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
 	}
 }
 
