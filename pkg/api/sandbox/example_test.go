@@ -2,9 +2,7 @@ package sandbox_test
 
 import (
 	"fmt"
-	"net/http"
 	"net/http/httptest"
-	"strings"
 
 	"example.com/till/pkg/api/sandbox"
 )
@@ -12,36 +10,26 @@ import (
 // A test of a program that pays: 25 dollars are withdrawn as satoshi, at a rate that
 // the test sets.
 func ExampleNew() {
+	t := new(T)
 	box, err := sandbox.New(sandbox.WithSetting("rates", "Btc=50000"))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	t.Must(err)
 	server := httptest.NewServer(box)
 	defer server.Close()
 	before, err := box.Balance("Btc")
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	t.Must(err)
 
-	body := `{"currency":{"Crypto":"Btc"},"amount":{"Fiat":{"USD":2500}},"address":"bc1q"}`
-	r, _ := http.NewRequest("POST", server.URL+"/api/merchant_withdrawal/create", strings.NewReader(body))
-	r.Header.Set("Authorization", "Bearer "+box.Key())
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	answer.Body.Close()
+	status, _, err := ask(box.Key(), "POST", server.URL+"/api/merchant_withdrawal/create",
+		`{"currency":{"Crypto":"Btc"},"amount":{"Fiat":{"USD":2500}},"address":"bc1q"}`)
+	t.Must(err)
 	after, err := box.Balance("Btc")
-	fmt.Println(answer.StatusCode, before-after, err)
+	fmt.Println(status, before-after, err)
 	// Output: 200 50000 <nil>
 }
 
 // A test that needs a shop with a history gives it in a seed. The test chooses the
 // reseller's key.
 func ExampleWithSeedJSON() {
+	t := new(T)
 	box, err := sandbox.New(sandbox.WithSeedJSON([]byte(`{
 		"balances": ["1000.00 Usd", "1.5 Btc"],
 		"resellers": [{"label": "Harbour Books", "api_key": "till_sandbox_harbour"}],
@@ -51,27 +39,46 @@ func ExampleWithSeedJSON() {
 		],
 		"withdrawals": [{"amount": "0.015 Btc", "address": "bc1q", "status": "Processing"}]
 	}`)))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	t.Must(err)
 	server := httptest.NewServer(box)
 	defer server.Close()
 	fmt.Println(box.Balance("Usd"))
 	fmt.Println(box.Balance("Btc"))
 
-	body := `{"currency":{"Fiat":"Usd"},"amount":{"Fiat":{"USD":2500}},"address":"account 1"}`
-	r, _ := http.NewRequest("POST", server.URL+"/api/merchant_withdrawal/create", strings.NewReader(body))
-	r.Header.Set("Authorization", "Bearer till_sandbox_harbour")
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	answer.Body.Close()
-	fmt.Println(answer.StatusCode)
+	status, _, err := ask("till_sandbox_harbour", "POST", server.URL+"/api/merchant_withdrawal/create",
+		`{"currency":{"Fiat":"Usd"},"amount":{"Fiat":{"USD":2500}},"address":"account 1"}`)
+	t.Must(err)
+	fmt.Println(status)
 	// Output:
 	// 100000 <nil>
 	// 150000000 <nil>
 	// 200
+}
+
+// A careless program tries again when the answer to a payment is lost, and pays
+// twice.
+func ExampleWithFault() {
+	t := new(T)
+	box, err := sandbox.New(sandbox.WithFault(sandbox.Fault{
+		On: "POST /api/merchant_withdrawal/create", Do: "drop-after", Times: 1,
+	}))
+	t.Must(err)
+	server := httptest.NewServer(box)
+	defer server.Close()
+	before, err := box.Balance("Btc")
+	t.Must(err)
+
+	pay := func() error {
+		_, _, err := ask(box.Key(), "POST", server.URL+"/api/merchant_withdrawal/create",
+			`{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":1500}},"address":"bc1q"}`)
+		return err
+	}
+	for pay() != nil {
+		fmt.Println("it failed, try again")
+	}
+	after, err := box.Balance("Btc")
+	fmt.Println("paid:", before-after, err)
+	// Output:
+	// it failed, try again
+	// paid: 3000 <nil>
 }
