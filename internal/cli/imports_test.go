@@ -33,10 +33,10 @@ internal/cmd/journal: NOUN config place
 internal/cmd/payout: NOUN atomicfile config period planfile progress terminal pkg/api/sandbox pkg/payout/sheet
 	pkg/payout/sheet/xlsx golang.org/x/crypto/ssh golang.org/x/term
 internal/cmd/reseller: NOUN period report usage golang.org/x/sync
-internal/cmd/sandbox: NOUN config period process terminal pkg/api/sandbox github.com/go-json-experiment/json
+internal/cmd/sandbox: NOUN config period terminal pkg/api/sandbox github.com/go-json-experiment/json
 	go.yaml.in/yaml/v3
 internal/cmd/withdraw: NOUN pkg/payout/sheet
-internal/cmdutil: atomicfile config inprocess metrics money near period place process progress render secret terminal
+internal/cmdutil: atomicfile config metrics money near period place progress render secret terminal
 	usage views pkg/api pkg/api/sandbox pkg/payout pkg/payout/approval github.com/itchyny/gojq
 	github.com/jackc/pgx/v5/pgconn github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term
 internal/config: address atomicfile money near place secret terminal usage pkg/api pkg/payout/sheet
@@ -49,7 +49,6 @@ internal/money: address usage pkg/api
 internal/orders: cmdutil config money render views pkg/api pkg/payout github.com/spf13/cobra
 internal/period: near report usage
 internal/planfile: money pkg/api pkg/payout/sheet github.com/go-json-experiment/json
-internal/process: golang.org/x/sys
 internal/progress: render terminal
 internal/render: money near usage github.com/charmbracelet/lipgloss github.com/mattn/go-runewidth
 	github.com/muesli/termenv github.com/olekukonko/tablewriter github.com/rivo/uniseg go.yaml.in/yaml/v3
@@ -79,7 +78,7 @@ box/requestlog: box/fault secret
 box/checkout: box/money box/refusal box/store box/wire
 box/seed: box/fault box/money box/refusal box/store box/wire
 NOTHING: box/refusal e2e/chromium e2e/explore e2e/misbehave e2e/openapi e2e/overlay e2e/powercut e2e/torture
-	internal/inprocess internal/near internal/place internal/secret internal/usage pkg/schema
+	internal/near internal/place internal/secret internal/usage pkg/schema
 	tools/measure tools/mutants`
 
 // TestImports checks the layers of the packages. internal/cli may import all of them.

@@ -15,7 +15,6 @@ import (
 	"syscall"
 
 	"example.com/till/internal/cmdutil"
-	"example.com/till/internal/process"
 	"example.com/till/internal/render"
 	"example.com/till/internal/terminal"
 	"example.com/till/pkg/payout"
@@ -40,7 +39,7 @@ func Run(ctx context.Context, args []string, io IO) int {
 	a := &cmdutil.App{IO: io}
 	a.Others.App = a
 	a.Ctx, a.SendCtx = interruptible(ctx)
-	process.OnQuit(a.NoteQuit)
+	terminal.OnQuit(a.NoteQuit)
 	if completes(args[1:]) {
 		var cancel context.CancelFunc
 		a.Ctx, cancel = context.WithTimeout(a.Ctx, cmdutil.CompletionLimit)

@@ -20,7 +20,7 @@ import (
 	"testing"
 
 	"example.com/till/internal/cmdutil"
-	"example.com/till/internal/process"
+	"example.com/till/internal/terminal"
 	"example.com/till/pkg/api/sandbox"
 )
 
@@ -217,7 +217,7 @@ func (r *sandboxRun) leavesNothing(t *testing.T) {
 	t.Helper()
 	r.leavesNoPort(t)
 	// What was killed may need a moment to end.
-	eventually(t, "the end of every process", func() bool { return !process.GroupRuns(r.group) })
+	eventually(t, "the end of every process", func() bool { return !terminal.GroupRuns(r.group) })
 	if left, err := os.ReadDir(r.dir); err != nil || len(left) > 0 {
 		t.Errorf("%v are left behind, %v", left, err)
 	}
@@ -278,7 +278,7 @@ func TestSandboxRunKilled(t *testing.T) {
 	}
 	r.leavesNoPort(t)
 	if runtime.GOOS == "linux" {
-		eventually(t, "the end of the command", func() bool { return !process.GroupRuns(r.group) })
+		eventually(t, "the end of the command", func() bool { return !terminal.GroupRuns(r.group) })
 	}
 	left, err := os.ReadDir(r.dir)
 	if err != nil || len(left) != 3 || left[0].Name() != "env" || left[1].Name() != "ready.json" || !left[2].IsDir() ||

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"example.com/till/internal/atomicfile"
-	"example.com/till/internal/process"
+	"example.com/till/internal/terminal"
 	"example.com/till/pkg/payout"
 )
 
@@ -72,8 +72,8 @@ func (a *App) runChild(cmd *exec.Cmd, input []byte, signals <-chan os.Signal) er
 	cmd.Stdout, cmd.Stderr = out, out
 	defer a.Others.Flush()
 	cmd.WaitDelay = time.Second
-	cmd.Cancel = func() error { return process.KillGroup(cmd.Process) }
-	err := process.Run(cmd, false, signals)
+	cmd.Cancel = func() error { return terminal.KillGroup(cmd.Process) }
+	err := terminal.Run(cmd, false, signals)
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return errors.New(exit.String()) // "exit status 1", without the command's output
 	}

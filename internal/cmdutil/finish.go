@@ -20,9 +20,9 @@ import (
 	"example.com/till/internal/metrics"
 	"example.com/till/internal/money"
 	"example.com/till/internal/place"
-	"example.com/till/internal/process"
 	"example.com/till/internal/render"
 	"example.com/till/internal/secret"
+	"example.com/till/internal/terminal"
 	"example.com/till/internal/views"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
@@ -267,7 +267,7 @@ func (a *App) runOnFinish(words []string, f *Finished, limit time.Duration) erro
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
 	cmd.Env = append(a.withoutSecrets(false), withinOnFinish+"=1", "TILL_EXIT_CODE="+strconv.Itoa(f.ExitCode),
 		"TILL_KIND="+f.Kind, "TILL_RUN="+f.Run)
-	signals, release := process.Forwarded()
+	signals, release := terminal.Forwarded()
 	defer release()
 	err := a.runChild(cmd, append(render.Encode(f), '\n'), signals)
 	if err != nil && ctx.Err() != nil {

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/till/internal/process"
+	"example.com/till/internal/terminal"
 )
 
 // TestOnFinishIsKilled checks that a program of on_finish that does not end is killed with what it has
@@ -58,7 +58,7 @@ func TestOnFinishIsKilled(t *testing.T) {
 					t.Errorf("what left the group does not run: %v", err)
 				}
 			}
-			for process.GroupRuns(group) { // the system may need a moment, and the test runs into its time limit otherwise
+			for terminal.GroupRuns(group) { // the system may need a moment, and the test runs into its time limit otherwise
 				time.Sleep(10 * time.Millisecond)
 			}
 		})

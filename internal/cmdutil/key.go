@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"example.com/till/internal/config"
-	"example.com/till/internal/process"
 	"example.com/till/internal/terminal"
 	"example.com/till/pkg/payout"
 	"golang.org/x/term"
@@ -16,7 +15,7 @@ import (
 
 // keys returns where keys are read. From then on this process may have one, which no core file is to have.
 func (a *App) keys() config.Keys {
-	process.HideMemory()
+	terminal.HideMemory()
 	return config.Keys{Env: a.IO.Env, Stdin: a.hiddenInput(), Stderr: a.otherLines(), Asks: terminal.Of(a.IO.Err) != nil}
 }
 

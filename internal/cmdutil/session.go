@@ -14,7 +14,6 @@ import (
 
 	"example.com/till/internal/atomicfile"
 	"example.com/till/internal/config"
-	"example.com/till/internal/inprocess"
 	"example.com/till/internal/metrics"
 	"example.com/till/internal/money"
 	"example.com/till/internal/period"
@@ -192,7 +191,7 @@ func (s *Session) embedded(opts []api.Option) (*api.Client, error) {
 		return nil, err
 	}
 	s.box, s.key = server, server.Key()
-	opts = append(opts, api.WithAPIKey(server.Key()), api.WithTransport(inprocess.Transport{Handler: server}))
+	opts = append(opts, api.WithAPIKey(server.Key()), api.WithTransport(inProcess{server}))
 	return s.newClient(embeddedURL, opts)
 }
 

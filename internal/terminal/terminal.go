@@ -1,8 +1,10 @@
-// Package terminal asks the terminal of this process: whether there is one, how wide it is, and what was
-// typed.
+// Package terminal asks the terminal of this process: whether there is one, how wide it is, and what was typed. It
+// runs commands as children that share the terminal or do not, forwards signals to them, and ends what they leave
+// behind.
 package terminal
 
 import (
+	"context"
 	"os"
 
 	"golang.org/x/term"
@@ -30,4 +32,25 @@ func Width(stream any) int {
 		return usualWidth
 	}
 	return width
+}
+
+// Interruptibly runs a read that may never end, of a terminal, a pipe or a keyring, and returns early when ctx
+// ends. The read cannot be cancelled: it goes on in the background.
+func Interruptibly[T any](ctx context.Context, read func() (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	got := make(chan result, 1)
+	go func() {
+		value, err := read()
+		got <- result{value, err}
+	}()
+	select {
+	case <-ctx.Done():
+		var none T
+		return none, ctx.Err()
+	case r := <-got:
+		return r.value, r.err
+	}
 }

@@ -13,7 +13,6 @@ import (
 
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
-	"example.com/till/internal/process"
 	"example.com/till/internal/terminal"
 	"github.com/spf13/cobra"
 )
@@ -158,7 +157,7 @@ func runWithSandbox(s *cmdutil.Session, cmd *cobra.Command, flags serverFlags, c
 	if f := cmd.Flags().Lookup("api-key-file"); f != nil && f.Value.String() == "-" {
 		return cmdutil.UsageError("--api-key-file: standard input is the command's", "name a file, or use TILL_API_KEY")
 	}
-	signals, release := process.Forwarded()
+	signals, release := terminal.Forwarded()
 	defer release()
 	child := exec.Command(command[0], command[1:]...)
 	if child.Err != nil {
@@ -176,10 +175,10 @@ func runWithSandbox(s *cmdutil.Session, cmd *cobra.Command, flags serverFlags, c
 			s.Note("this shell uses the sandbox at %s; leave it with: exit", at.BaseURL)
 			child.Env = append(child.Env, "HISTFILE=") // test payments do not belong into a person's history
 		}
-		shared := process.InForeground()
-		err := process.Run(child, shared, signals)
+		shared := terminal.InForeground()
+		err := terminal.Run(child, shared, signals)
 		if child.Process != nil && !shared {
-			process.EndGroup(child.Process.Pid)
+			terminal.EndGroup(child.Process.Pid)
 		}
 		select {
 		case broken := <-broke:

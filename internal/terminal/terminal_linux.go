@@ -1,4 +1,4 @@
-package process
+package terminal
 
 import (
 	"os"
@@ -41,3 +41,10 @@ func GroupRuns(leader int) bool {
 	}
 	return len(stats) == 0 // without /proc, rely on kill
 }
+
+const (
+	getTermios = unix.TCGETS
+	setTermios = unix.TCSETS
+)
+
+func flushInput(fd int) error { return unix.IoctlSetInt(fd, unix.TCFLSH, unix.TCIFLUSH) }

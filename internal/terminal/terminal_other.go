@@ -1,10 +1,12 @@
 //go:build !unix
 
-package process
+package terminal
 
 import (
 	"os"
 	"os/exec"
+
+	"golang.org/x/term"
 )
 
 // prepareChild does nothing: this system has no process groups. What is typed in the console reaches the
@@ -28,3 +30,16 @@ func EndGroup(int) {}
 
 // KillGroup kills the child alone.
 func KillGroup(child *os.Process) error { return child.Kill() }
+
+// DiscardTyped does nothing on this system.
+func DiscardTyped(*os.File) {}
+
+// WhenContinued calls nothing: this system stops no program.
+func WhenContinued(func()) (end func()) { return func() {} }
+
+// HideTyped hides nothing: reading the key does. Calling show restores the terminal.
+func HideTyped(in *os.File) (show func() error, err error) {
+	fd := int(in.Fd())
+	before, err := term.GetState(fd)
+	return func() error { return term.Restore(fd, before) }, err
+}

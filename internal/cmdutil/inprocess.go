@@ -1,10 +1,8 @@
-// Package inprocess connects an HTTP client to a handler without a network.
-package inprocess
+package cmdutil
 
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -12,12 +10,12 @@ import (
 	"strconv"
 )
 
-// Transport is a transport that calls a handler directly. The caller sees what the handler does to a
-// connection as a client on a network would.
-type Transport struct{ Handler http.Handler }
+// inProcess is a transport that calls a handler directly. The caller sees what the handler does to a connection as
+// a client on a network would.
+type inProcess struct{ http.Handler }
 
 // RoundTrip implements http.RoundTripper.
-func (t Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+func (t inProcess) RoundTrip(req *http.Request) (*http.Response, error) {
 	in := req.Clone(req.Context())
 	in.RequestURI = req.URL.RequestURI()
 	in.Host = req.URL.Host
@@ -29,7 +27,7 @@ func (t Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	cut := t.serve(w, in)
 	switch {
 	case w.refused:
-		return nil, notSent{&net.OpError{Op: "dial", Net: "tcp", Addr: address(req.URL.Host), Err: errRefused}}
+		return nil, notSent(req.URL.Host)
 	case cut && req.Context().Err() != nil:
 		return nil, req.Context().Err()
 	case cut && !w.wrote:
@@ -50,7 +48,7 @@ func (t Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // serve reports whether the handler aborted, which cuts the connection on a network.
-func (t Transport) serve(w *recorder, in *http.Request) (cut bool) {
+func (t inProcess) serve(w *recorder, in *http.Request) (cut bool) {
 	defer func() {
 		switch p := recover(); p {
 		case nil:
@@ -60,22 +58,15 @@ func (t Transport) serve(w *recorder, in *http.Request) (cut bool) {
 			panic(p)
 		}
 	}()
-	t.Handler.ServeHTTP(w, in)
+	t.ServeHTTP(w, in)
 	return false
 }
 
-var errRefused = errors.New("connection refused")
+// notSent is the error of a closed port, to which nothing of a request is written; see api.WithTransport.
+type notSent string
 
-// notSent says that nothing of the request was written; see api.WithTransport.
-type notSent struct{ error }
-
-func (e notSent) Unwrap() error { return e.error }
-func (e notSent) NotSent() bool { return true }
-
-type address string
-
-func (address) Network() string  { return "tcp" }
-func (a address) String() string { return string(a) }
+func (host notSent) Error() string { return "dial tcp " + string(host) + ": connection refused" }
+func (notSent) NotSent() bool      { return true }
 
 // broken is the end of a truncated answer.
 type broken struct{}

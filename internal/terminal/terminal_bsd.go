@@ -1,8 +1,12 @@
 //go:build unix && !linux
 
-package process
+package terminal
 
-import "syscall"
+import (
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
 
 // endWithUs does nothing: this system cannot end a command when till ends.
 func endWithUs(*syscall.SysProcAttr) {}
@@ -12,3 +16,10 @@ func HideMemory() {}
 
 // GroupRuns reports whether a process group has a process.
 func GroupRuns(leader int) bool { return syscall.Kill(-leader, 0) == nil }
+
+const (
+	getTermios = unix.TIOCGETA
+	setTermios = unix.TIOCSETA
+)
+
+func flushInput(fd int) error { return unix.IoctlSetPointerInt(fd, unix.TIOCFLUSH, unix.TCIFLUSH) }
