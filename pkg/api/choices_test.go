@@ -211,7 +211,7 @@ func TestTooManyRequests(t *testing.T) {
 	for name, err := range map[string]error{
 		"read": err2(j.client.Invites.List(j.ctx)),
 		"create": err2(j.client.Withdrawals.Create(j.ctx,
-			CreateWithdrawal{Currency: btc, Amount: btcAmount(5), Address: "a"})),
+			CreateWithdrawal{Currency: btc, Amount: CryptoAmount("Btc", 5), Address: "a"})),
 	} {
 		if e := j.refused(name, err, name == "create"); e.Outcome != Rejected || e.Status != 429 ||
 			e.RetryAfter != time.Second {
@@ -310,20 +310,10 @@ func ids(all []Withdrawal) []string {
 }
 
 var (
-	btc  = Currency{Kind: Crypto, Code: "Btc"}
-	ltc  = Currency{Kind: Crypto, Code: "Ltc"}
-	xlr  = Currency{Kind: Crypto, Code: "Xlr"}
-	usd  = Currency{Kind: Fiat, Code: "Usd"}
-	eur  = Currency{Kind: Fiat, Code: "Eur"}
-	none = "7c9e6679-7425-40de-944b-e07fc1f90ae7" // nothing has this id
+	btc, ltc, xlr = CryptoCurrency("Btc"), CryptoCurrency("Ltc"), CryptoCurrency("Xlr")
+	usd, eur      = FiatCurrency("Usd"), FiatCurrency("Eur")
+	none          = someID // nothing has this id
 )
-
-func btcAmount(minor int64) Amount {
-	return Amount{Kind: Crypto, Code: "Btc", Minor: minor}
-}
-func usdAmount(minor int64) Amount {
-	return Amount{Kind: Fiat, Code: "USD", Minor: minor}
-}
 
 func (j *tour) run() {
 	made, created := j.withdraw()
@@ -344,13 +334,13 @@ func (j *tour) withdraw() (requests map[string]CreateWithdrawal, created map[str
 		names = strings.FieldsFunc(flow, func(r rune) bool { return r == '>' || r == ',' })
 	}
 	for n, r := range []CreateWithdrawal{
-		{Currency: btc, Amount: btcAmount(1501), Address: "bc1q-1"},
-		{Currency: ltc, Amount: usdAmount(2500), Address: "ltc1-2", Callback: "https://shop.example.com/w?n=2"},
-		{Currency: usd, Amount: usdAmount(999), Address: "DE00-3"},
-		{Currency: xlr, Amount: Amount{Kind: Crypto, Code: "Xlr", Minor: 77}, Address: "GA7Q-4", Memo: "tea ☕"},
-		{Currency: btc, Amount: btcAmount(1502), Address: "bc1q-5"},
-		{Currency: ltc, Amount: Amount{Kind: Crypto, Code: "Ltc", Minor: 1503}, Address: "ltc1-6"},
-		{Currency: btc, Amount: usdAmount(4000), Address: "bc1q-7"},
+		{Currency: btc, Amount: CryptoAmount("Btc", 1501), Address: "bc1q-1"},
+		{Currency: ltc, Amount: FiatAmount("USD", 2500), Address: "ltc1-2", Callback: "https://shop.example.com/w?n=2"},
+		{Currency: usd, Amount: FiatAmount("USD", 999), Address: "DE00-3"},
+		{Currency: xlr, Amount: CryptoAmount("Xlr", 77), Address: "GA7Q-4", Memo: "tea ☕"},
+		{Currency: btc, Amount: CryptoAmount("Btc", 1502), Address: "bc1q-5"},
+		{Currency: ltc, Amount: CryptoAmount("Ltc", 1503), Address: "ltc1-6"},
+		{Currency: btc, Amount: FiatAmount("USD", 4000), Address: "bc1q-7"},
 	} {
 		if n != 4 {
 			r.ExternalOrderID = strconv.Itoa(4711 + n)
@@ -474,27 +464,26 @@ func (j *tour) refusals() {
 		return err2(v.Create(j.ctx, CreateInvoice{Title: title, Currency: c,
 			Items: slices.Repeat([]InvoiceItem{{Name: "x", Amount: 5}}, items)}))
 	}
-	crypto := func(code string) Currency { return Currency{Kind: Crypto, Code: code} }
 	stranger := j.as(SandboxKeyPrefix + "wrong")
 	j.refused("no such withdrawal", err2(w.Get(j.ctx, none)), false)
 	j.refused("no such invoice", err2(v.Get(j.ctx, none)), false)
 	j.refused("no such invite", err2(j.client.Invites.Get(j.ctx, none)), false)
 	j.refused("no such reseller", err2(j.client.Resellers.Stats(j.ctx, none)), false)
-	j.refused("no funds", pay(usd, usdAmount(1<<62), "", ""), true)
-	j.refused("no such currency", bill("t", crypto("Doge"), 1), true)
+	j.refused("no funds", pay(usd, FiatAmount("USD", 1<<62), "", ""), true)
+	j.refused("no such currency", bill("t", CryptoCurrency("Doge"), 1), true)
 	j.refused("a wrong key", err2(stranger.Invoices.Get(j.ctx, none)), false)
 	j.refused("a wrong key, a create", err2(stranger.Withdrawals.Create(j.ctx,
-		CreateWithdrawal{Currency: btc, Amount: btcAmount(5), Address: "a"})), true)
+		CreateWithdrawal{Currency: btc, Amount: CryptoAmount("Btc", 5), Address: "a"})), true)
 	j.either("no key", err2(j.as(j.Key(), WithoutResellerAuth()).Invites.List(j.ctx)), false)
 	for what, err := range map[string]error{
-		"a needless memo":        pay(btc, btcAmount(5), "", "m"),
-		"an order id again":      pay(btc, btcAmount(5), "4711", ""),
-		"a small amount":         pay(btc, btcAmount(1), "", ""),
-		"a large amount":         pay(btc, btcAmount(10_000_001), "", ""),
+		"a needless memo":        pay(btc, CryptoAmount("Btc", 5), "", "m"),
+		"an order id again":      pay(btc, CryptoAmount("Btc", 5), "4711", ""),
+		"a small amount":         pay(btc, CryptoAmount("Btc", 1), "", ""),
+		"a large amount":         pay(btc, CryptoAmount("Btc", 10_000_001), "", ""),
 		"a long text":            bill(strings.Repeat("x", 100), usd, 1),
 		"many items":             bill("t", usd, 20),
-		"a code in another case": bill("t", crypto("btc"), 1),
-		"a code as in an amount": bill("t", Currency{Kind: Fiat, Code: "USD"}, 1),
+		"a code in another case": bill("t", CryptoCurrency("btc"), 1),
+		"a code as in an amount": bill("t", FiatCurrency("USD"), 1),
 	} {
 		j.either(what, err, true)
 	}
@@ -723,7 +712,7 @@ func holds(text []byte, n int64) bool {
 func (j *tour) theirWithdrawals(id string, reseller *Client) {
 	requests := map[string]CreateWithdrawal{}
 	for n := range 5 {
-		r := CreateWithdrawal{Currency: btc, Amount: btcAmount(int64(10 + n)), Address: "theirs",
+		r := CreateWithdrawal{Currency: btc, Amount: CryptoAmount("Btc", int64(10+n)), Address: "theirs",
 			ExternalOrderID: strconv.Itoa(n + 1)}
 		made, err := reseller.Withdrawals.Create(j.ctx, r)
 		if j.either("a reseller's withdrawal", err, true) {

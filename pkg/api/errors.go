@@ -164,9 +164,7 @@ func (e Error) MarshalJSON() ([]byte, error) {
 // GoString returns the text that %#v prints. It shows only the text of the cause, because a transport's error
 // may hold a request with the key.
 func (e Error) GoString() string {
-	return fmt.Sprintf("api.Error{Op:%q, Method:%q, Path:%q, Outcome:%q, Status:%d, Envelope:%t, Code:%d, Reason:%q, Description:%q, RetryAfter:%q, Err:%q}",
-		e.Op, e.Method, e.Path, e.Outcome, e.Status, e.Envelope, e.Code, e.Reason, e.Description, e.RetryAfter,
-		fmt.Sprint(e.Err))
+	return fmt.Sprintf("api.Error{Outcome:%q, Method:%q, Path:%q, Error:%q}", e.Outcome, e.Method, e.Path, e.Error())
 }
 
 // readEnvelope notes what the service says in its error, {"error":{"code":1,"reason":"...","description":"..."}}. It

@@ -33,7 +33,8 @@ func (r *reader) record(from *source, members ...member) error {
 func (r *reader) object(members ...member) error {
 	var seen uint
 	var err error
-	if r.lenient && r.PeekKind() != '{' {
+	other := r.lenient && r.PeekKind() != '{' // of which nothing can be read
+	if other {
 		err = r.SkipValue()
 	} else {
 		err = r.eachKey(func(key []byte) error {
@@ -53,7 +54,7 @@ func (r *reader) object(members ...member) error {
 		switch missing := m.required && (seen&(1<<i) == 0 || isText && *text == ""); {
 		case err != nil:
 			return err
-		case r.lenient && (missing || seen == 0) && !slices.Contains(r.unread, m.name):
+		case r.lenient && (missing || other) && !slices.Contains(r.unread, m.name):
 			r.unread = append(r.unread, m.name)
 		case !r.lenient && missing:
 			return fmt.Errorf("it has no %s", m.name)

@@ -61,6 +61,7 @@ func TestUnreadableWithdrawal(t *testing.T) {
 		"fiat address, crypto amount": {recordWith(t,
 			map[string]string{"address": `{"Fiat":{"currency":"USD","address":"a"}}`}), []string{"address"}, "w1", "4711",
 			"Fiat"},
+		"no field": {"{}", []string{"address", "amount", "currency", "id"}, "", "", "no id"},
 		"null":     {"null", all, "", "", ""},
 		"a number": {"7", all, "", "", ""},
 	} {
