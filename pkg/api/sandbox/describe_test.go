@@ -1,13 +1,9 @@
 package sandbox_test
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"net"
-	"net/http"
 	"net/http/httptest"
 	"os"
 	"slices"
@@ -132,36 +128,12 @@ func TestEveryAnswerIsDescribed(t *testing.T) {
 	exchange(b.Key(), "POST", "/sandbox/restore", dump)
 	post("/sandbox/reset", `{"seed":"none"}`)
 
-	for _, status := range []string{"431", "505"} { // see TestAnswersOfTheHTTPServer
+	for _, status := range []string{"431", "505"} { // of the HTTP server, before it looks for an operation
 		for _, name := range api.Operations() {
 			seen[name+" "+status] = true
 		}
 	}
 	sameNames(t, "answers seen here", api.Answers(), slices.Sorted(maps.Keys(seen)))
-}
-
-// TestAnswersOfTheHTTPServer checks the answers that no handler gives, but the HTTP server before it looks for
-// an operation. They are text.
-func TestAnswersOfTheHTTPServer(t *testing.T) {
-	url, stop := newBox(t).serve()
-	defer stop()
-	for request, want := range map[string]int{
-		"GET /api/invites HTTP/1.1\r\nHost: 127.0.0.1\r\nX: " + strings.Repeat("x", 100_000) + "\r\n\r\n": 431,
-		"GET /api/invites HTTP/3.0\r\nHost: 127.0.0.1\r\n\r\n":                                            505,
-	} {
-		conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
-		must(t, err)
-		defer conn.Close()
-		must(t, second(io.WriteString(conn, request)))
-		answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
-		if err != nil {
-			t.Fatalf("%d: %v", want, err)
-		}
-		defer answer.Body.Close()
-		if kind := answer.Header.Get("Content-Type"); answer.StatusCode != want || !strings.HasPrefix(kind, "text/plain") {
-			t.Errorf("it answers %d, %s and not %d", answer.StatusCode, kind, want)
-		}
-	}
 }
 
 // TestDescriptionSuitsGenerators checks what generators of clients stumble over.
@@ -207,13 +179,4 @@ func checkKeys(t *testing.T, place string, node any) {
 			checkKeys(t, place, value)
 		}
 	}
-}
-
-// TestDescriptionNamesTheServer checks that the description has the address that was asked, and needs no key.
-func TestDescriptionNamesTheServer(t *testing.T) {
-	b := newBox(t)
-	r := httptest.NewRequest("GET", "http://localhost:8080/openapi.json", nil)
-	w := b.do(r)
-	same(t, at(t, b.ok(w), "servers"), `[{"url":"http://localhost:8080"}]`)
-	b.refused(b.with("GET", "/openapi.json", "", "Origin", "https://evil.example.com"), 403, "cross_origin")
 }

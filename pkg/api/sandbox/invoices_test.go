@@ -110,12 +110,3 @@ func TestInvoiceDuplicateOrderID(t *testing.T) {
 	b.create(invoicePath, usdInvoice)
 	b.create(invoicePath, usdInvoice)
 }
-
-func TestInvoiceOfAnotherAccount(t *testing.T) {
-	b := newBox(t)
-	_, key := b.reseller("r")
-	id := b.create(invoicePath, usdInvoice)
-	b.refused(b.sendAs(key, "GET", invoicePath+"?id="+id, ""), 404, "not_found")
-	b.refused(b.send("GET", invoicePath+"?id="+uuid("x"), ""), 404, "not_found")
-	b.refused(b.send("GET", invoicePath+"?id=x", ""), 400, "invalid_query", "id")
-}

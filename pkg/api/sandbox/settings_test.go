@@ -36,13 +36,6 @@ func TestSettingsAreDocumented(t *testing.T) {
 	failIf(t, len(documented) > 0, "the package documentation explains what does not exist: %v", documented)
 }
 
-func TestSettingDefaults(t *testing.T) {
-	for _, s := range sandbox.Settings() {
-		_, err := sandbox.New(set(s.Name, s.Default))
-		failIf(t, err != nil, "its own default: %v", err)
-	}
-}
-
 func TestSettingsRefused(t *testing.T) {
 	for _, bad := range [][2]string{
 		{"", ""}, {"first-page", "1"}, {"first_page", ""}, {"first_page", "2"}, {"first_page", "-1"},

@@ -208,13 +208,3 @@ func TestWithdrawalStatuses(t *testing.T) {
 	same(t, at(t, b.get(getPath+id), "current"), `"Sent"`)
 }
 
-func TestWithdrawalOfAnotherAccount(t *testing.T) {
-	b := newBox(t)
-	_, key := b.reseller("r")
-	id := b.create(createPath, btcBody)
-	b.refused(b.sendAs(key, "GET", getPath+id, ""), 404, "not_found")
-	same(t, at(t, b.ok(b.sendAs(key, "POST", "/api/merchant_withdrawal/list", `{"currencies":[],"tags":[]}`)),
-		"total"), "0")
-	b.refused(b.send("GET", getPath+"nothing", ""), 404, "not_found", "nothing")
-	b.ok(b.send("GET", getPath+strings.ToUpper(id), ""))
-}
