@@ -481,9 +481,7 @@ func TestApplyReadsBack(t *testing.T) {
 			_, err := d.apply(p, ApplyOptions{Concurrency: 16})
 			d.s.wantCreates(tt.creates)
 			if tt.creates == 20 {
-				if err != nil {
-					t.Error(err)
-				}
+				ok(t, err)
 				return
 			}
 			wantKind(t, err, tt.kind, "")
@@ -715,9 +713,7 @@ func TestSendWithoutLookUp(t *testing.T) {
 	if err == nil {
 		err = x.Send(ctx, t.Context(), tally)
 	}
-	if err != nil {
-		t.Error(err)
-	}
+	ok(t, err)
 	d.s.wantCreates(0)
 }
 
@@ -738,9 +734,7 @@ func TestRowsComeBack(t *testing.T) {
 			taken, err = other.Claim(context.Background(),
 				journal.Claim{OrderID: r.ExternalOrderID, Content: contentOf(r.CreateWithdrawal), Callback: r.Callback,
 					Note: r.Note, Key: "key1", Run: p.Name(), SameContent: true})
-			if err != nil {
-				t.Error(err)
-			}
+			ok(t, err)
 		case 3:
 			if _, err := other.Finish(context.Background(), taken,
 				journal.Outcome{Ending: order.SaidNothing, Reason: "it was stopped"}); err != nil {
@@ -1080,9 +1074,7 @@ func TestDryRunSendsNothing(t *testing.T) {
 	}
 	rows := 0
 	for _, err := range a.Due(t.Context()) {
-		if err != nil {
-			t.Error(err)
-		}
+		ok(t, err)
 		rows++
 	}
 	living, err := d.ledger.Journal().Appliers(t.Context())

@@ -188,7 +188,5 @@ func TestPreparedPlans(t *testing.T) {
 	if err := second.Send(t.Context(), t.Context(), all); !errors.Is(err, journal.Busy) {
 		t.Errorf("while another process applies: %v", err)
 	}
-	if err := x.Begin(t.Context(), 0); err != nil {
-		t.Error(err)
-	}
+	ok(t, x.Begin(t.Context(), 0))
 }

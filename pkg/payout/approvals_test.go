@@ -231,18 +231,17 @@ func TestKeptApprovalEnds(t *testing.T) {
 // TestApprovalsWithoutFiles checks that the status says how many must approve, even if there are too many
 // files to read their signatures.
 func TestApprovalsWithoutFiles(t *testing.T) {
-	eachJournal(t, func(t *testing.T, d *desk) {
-		approvals, _ := d.approvedBy("ann", "bob")
-		p := d.plan(nil, due("101"))
-		for n := range mostSignatures + 1 {
-			ok(t, os.WriteFile(fmt.Sprintf("%s.%d.sig", p.Path, n), nil, 0o600))
-		}
-		status, err := d.PlanApprovals(t.Context(), p, approvals, nil, d.Sender.now())
-		wantKind(t, err, Refused, RuleApproval, "more than 10000 files")
-		if want := "2 persons must approve it; signed: none; not signed: ann, bob; missing: 2"; status.String() != want {
-			t.Errorf("the status is %q, want %q", status, want)
-		}
-	})
+	d := newDesk(t)
+	approvals, _ := d.approvedBy("ann", "bob")
+	p := d.plan(nil, due("101"))
+	for n := range mostSignatures + 1 {
+		ok(t, os.WriteFile(fmt.Sprintf("%s.%d.sig", p.Path, n), nil, 0o600))
+	}
+	status, err := d.PlanApprovals(t.Context(), p, approvals, nil, d.Sender.now())
+	wantKind(t, err, Refused, RuleApproval, "more than 10000 files")
+	if want := "2 persons must approve it; signed: none; not signed: ann, bob; missing: 2"; status.String() != want {
+		t.Errorf("the status is %q, want %q", status, want)
+	}
 }
 
 func TestNewRefusesApprovals(t *testing.T) {
@@ -305,9 +304,7 @@ func TestDemandWhileSending(t *testing.T) {
 		approvals, _ := d.approvedBy("ann", "bob")
 		other := d.open()
 		return sync.OnceFunc(func() {
-			if err := (&Ledger{other}).Remember(t.Context(), approvals); err != nil {
-				t.Error(err)
-			}
+			ok(t, (&Ledger{other}).Remember(t.Context(), approvals))
 		})
 	}
 	t.Run("a single withdrawal", func(t *testing.T) {
@@ -362,9 +359,7 @@ func TestDryRunDemandsNothing(t *testing.T) {
 	signPlan(t, p, keys[1], "bob")
 	a := d.applier(p, ApplyOptions{DryRun: true})
 	for _, err := range a.Due(t.Context()) {
-		if err != nil {
-			t.Error(err)
-		}
+		ok(t, err)
 	}
 	if demands, err := d.ledger.Demands(t.Context()); err != nil || len(demands) > 0 {
 		t.Errorf("the journal remembers %v, %v", demands, err)

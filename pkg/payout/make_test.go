@@ -310,9 +310,7 @@ func TestDeriveOrderID(t *testing.T) {
 			t.Errorf("%q is taken for a batch", name)
 		}
 	}
-	if err := (PlanInput{Batch: "Löhne 2026-05"}).CheckBatch(); err != nil {
-		t.Error(err)
-	}
+	ok(t, (PlanInput{Batch: "Löhne 2026-05"}).CheckBatch())
 }
 
 // TestMakeDerivesOrderIDs checks that a row keeps its derived order id when the file is sorted, edited and

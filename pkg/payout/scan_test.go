@@ -277,9 +277,7 @@ func TestEndlessListFails(t *testing.T) {
 			}
 			_, err := d.send(asked("4711"))
 			if !fresh {
-				if err != nil {
-					t.Error(err)
-				}
+				ok(t, err)
 				d.s.wantCreates(1)
 				return
 			}
@@ -489,7 +487,7 @@ func TestSmallPages(t *testing.T) {
 	for largest, want := range map[int]int{50: 3, 10: 11, 5: 0} {
 		d := newDesk(t)
 		d.s.fill(101)
-		d.s.maxSize = largest
+		d.s.maxSize, d.options.FirstPage = largest, api.PageBaseAuto
 		seen := 0
 		r := &reading{see: func(listed) bool { seen++; return true }}
 		err := r.read(t.Context(), d.Sender)

@@ -183,9 +183,7 @@ func TestAnswerDecidesTheState(t *testing.T) {
 				d.s.wantCreates(2)
 			} else {
 				d.s.wantCreates(3)
-				if err != nil {
-					t.Error(err)
-				}
+				ok(t, err)
 			}
 		})
 	}
@@ -263,9 +261,7 @@ func TestSendRefusesDuplicates(t *testing.T) {
 			tt.bring(d)
 			_, err := d.send(tt.w)
 			if !tt.failed {
-				if err != nil {
-					t.Error(err)
-				}
+				ok(t, err)
 				d.s.wantCreates(2)
 				return
 			}
@@ -384,9 +380,7 @@ func TestOutcomeIsTriedAgain(t *testing.T) {
 					}
 					return nil
 				}
-				if err := send(d); err != nil {
-					t.Error(err)
-				}
+				ok(t, send(d))
 				if o := d.wantState("102", StateAccepted); o.ID == "" || pauses != 3 {
 					t.Errorf("it was accepted as %s after %d pauses", o.ID, pauses)
 				}
@@ -413,9 +407,7 @@ func TestSuspendedProcessDoesNotSend(t *testing.T) {
 			}
 			d.s.wantCreates(sent)
 			if tt.sends {
-				if err != nil {
-					t.Error(err)
-				}
+				ok(t, err)
 				continue
 			}
 			if e := wantCall(t, err, api.NotSent, 0); !strings.Contains(e.Error(), "passed since it was recorded") {
@@ -553,9 +545,7 @@ func TestReadBackNoticesDroppedOrderIDs(t *testing.T) {
 				t.Errorf("it was read %d times", gets)
 			}
 			if !tt.dropped {
-				if err != nil {
-					t.Error(err)
-				}
+				ok(t, err)
 				return
 			}
 			wantKind(t, err, Conflict, "")
@@ -660,9 +650,7 @@ func TestNewOrderIDWithANewJournal(t *testing.T) {
 			made.newOrderID, made.window = true, window
 			_, err := d.send(made)
 			if tt.sends {
-				if err != nil {
-					t.Error(err)
-				}
+				ok(t, err)
 				d.s.wantCreates(1)
 				return
 			}
