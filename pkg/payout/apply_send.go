@@ -193,8 +193,8 @@ func (s *sending) feed(queue chan<- dueRow) {
 // have left.
 const betweenPasses = 200 * time.Millisecond
 
-// pass goes through the plan once, starting at a row. It returns how many rows it gave to the workers, and whether
-// other processes are sending some.
+// pass goes through the plan once, starting at a row. It returns how many rows it gave to the workers, and
+// whether other processes are sending some.
 func (s *sending) pass(queue chan<- dueRow, from int) (n int, busy bool) {
 	states := map[State]int{}
 	for some := range slices.Chunk(s.plan.Rows[from:], chunk) {
@@ -222,7 +222,8 @@ func (s *sending) pass(queue chan<- dueRow, from int) (n int, busy bool) {
 	return n, states[StateSending] > 0 && s.shared
 }
 
-// takes reports whether a row is sent: once or, if another process claimed it first and did not send it, once more.
+// takes reports whether a row is sent: once or, if another process claimed it first and did not send it, once
+// more.
 func (s *sending) takes(o journal.Record) bool {
 	if !s.shared {
 		return true
@@ -396,8 +397,9 @@ func (s *sending) show() {
 	}
 }
 
-// Due yields the rows that would be sent now, using the journal alone. It yields an *Error if the journal keeps
-// them from being sent, or if an order is unknown, which LookUp may settle. It sends and records nothing.
+// Due yields the rows that would be sent now, using the journal alone. It yields an *Error if the journal
+// keeps them from being sent, or if an order is unknown, which LookUp may settle. It sends and records
+// nothing.
 func (a *Applier) Due(ctx context.Context) iter.Seq2[PlanRow, error] {
 	return func(yield func(PlanRow, error) bool) {
 		t, err := a.Tally(ctx)

@@ -66,10 +66,12 @@ func TestApprovalsOnSeveralMachines(t *testing.T) {
 	eachJournal(t, func(t *testing.T, d *desk) {
 		approvals, keys := d.approvedBy("ann", "bob", "cleo")
 		d.options.Approvals = approvals
-		wantKind(t, errorOf(d.send(asked("1"))), Refused, RuleApproval, "2 persons must approve a withdrawal of 5000 minor Btc")
+		wantKind(t, errorOf(d.send(asked("1"))), Refused, RuleApproval,
+			"2 persons must approve a withdrawal of 5000 minor Btc")
 		p := d.plan(nil, due("101"), due("102"))
 		signPlan(t, p, keys[0], "ann")
-		wantKind(t, errorOf(d.apply(p, ApplyOptions{})), Refused, RuleApproval, "signed: ann; not signed: bob, cleo; missing: 1")
+		wantKind(t, errorOf(d.apply(p, ApplyOptions{})), Refused, RuleApproval,
+			"signed: ann; not signed: bob, cleo; missing: 1")
 		signPlan(t, p, keys[1], "bob")
 		d.s.onCreate = on("102", tooMany)
 		if _, err := d.apply(p, ApplyOptions{}); err == nil {
@@ -129,7 +131,8 @@ func TestApprovalOfChangedFile(t *testing.T) {
 	if err := os.Rename(good.Path, bad.Path); err != nil { // the signed plan is where the open one was
 		t.Fatal(err)
 	}
-	wantKind(t, errorOf(d.apply(bad, ApplyOptions{})), Refused, RuleApproval, "signed: none; not signed: ann, bob; missing: 2")
+	wantKind(t, errorOf(d.apply(bad, ApplyOptions{})), Refused, RuleApproval,
+		"signed: none; not signed: ann, bob; missing: 2")
 	d.wantArrived()
 }
 
@@ -311,8 +314,10 @@ func TestDemandWhileSending(t *testing.T) {
 		eachJournal(t, func(t *testing.T, d *desk) {
 			d.s.onPage = raise(t, d)
 			_, err := d.send(asked("1"))
-			wantKind(t, err, Refused, RuleApproval, "nothing more is sent: what must be approved for ", " has changed meanwhile")
-			wantKind(t, errorOf(d.send(asked("1"))), Refused, RuleApproval, "the journal remembers that 2 persons must approve this")
+			wantKind(t, err, Refused, RuleApproval,
+				"nothing more is sent: what must be approved for ", " has changed meanwhile")
+			wantKind(t, errorOf(d.send(asked("1"))), Refused, RuleApproval,
+				"the journal remembers that 2 persons must approve this")
 			d.wantArrived()
 		})
 	})
@@ -324,7 +329,8 @@ func TestDemandWhileSending(t *testing.T) {
 				return 200, "", true
 			}
 			_, err := d.apply(p, ApplyOptions{})
-			wantKind(t, err, Refused, RuleApproval, "nothing more is sent: what must be approved for ", " has changed meanwhile")
+			wantKind(t, err, Refused, RuleApproval,
+				"nothing more is sent: what must be approved for ", " has changed meanwhile")
 			if n := len(d.arrived()); n != 1 {
 				t.Errorf("%d creates arrived", n)
 			}

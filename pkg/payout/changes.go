@@ -48,10 +48,10 @@ func (c Change) Who() string {
 	return "order " + c.Row.ExternalOrderID
 }
 
-// Changes yields how the rows of a plan differ from the last runs of the same batch or layout. A payee is known
-// by note and address, by the reference, by the note, or by the address, in one currency. Files with till's
-// own columns have one layout: unless the batch is the same, only their rows with a note or a reference are
-// compared.
+// Changes yields how the rows of a plan differ from the last runs of the same batch or layout. A payee is
+// known by note and address, by the reference, by the note, or by the address, in one currency. Files with
+// till's own columns have one layout: unless the batch is the same, only their rows with a note or a
+// reference are compared.
 func (l *Ledger) Changes(ctx context.Context, p *Plan) iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) {
 		m := p.maker(nil)
@@ -81,8 +81,9 @@ type unfound struct {
 	unlike [keys]bool // what it is known by was paid to several addresses, so that it says nothing
 }
 
-// changed yields how rows differ from the newest run that has the same payee: first what differs from the newest
-// run, then what differs from the one before, and at last the new payees. It leaves out the run of a name.
+// changed yields how rows differ from the newest run that has the same payee: first what differs from the
+// newest run, then what differs from the one before, and at last the new payees. It leaves out the run of a
+// name.
 func (m *maker) changed(but string) iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) {
 		runs, related, err := m.earlier(but)
@@ -134,8 +135,9 @@ func (m *maker) changed(but string) iter.Seq2[Change, error] {
 	}
 }
 
-// earlier returns the runs of the same batch or layout, but for the one that is left out, the newest first. Files
-// with till's own columns have one layout: related reports whether more than that relates the runs to the file.
+// earlier returns the runs of the same batch or layout, but for the one that is left out, the newest first.
+// Files with till's own columns have one layout: related reports whether more than that relates the runs to
+// the file.
 func (m *maker) earlier(but string) (runs []journal.Run, related bool, err error) {
 	all, err := m.ledger.Runs(m.ctx)
 	layout := layoutKey(m.made.Layout)
@@ -166,8 +168,8 @@ type payee struct {
 	unlike bool // they go to different addresses or memos
 }
 
-// paidBy returns what a run paid, by the hashes of what the rows of the plan are known by, and how many rows the run
-// has. It may have a million, so the others are not kept.
+// paidBy returns what a run paid, by the hashes of what the rows of the plan are known by, and how many rows
+// the run has. It may have a million, so the others are not kept.
 func (m *maker) paidBy(run journal.Run, rows []unfound) (paid map[uint64]payee, count int32, err error) {
 	paid = make(map[uint64]payee, len(rows))
 	for _, u := range rows {
@@ -201,8 +203,9 @@ func (m *maker) paidBy(run journal.Run, rows []unfound) (paid map[uint64]payee, 
 	return paid, count, nil
 }
 
-// hashes returns those of what a row is known by, in the order in which they count: the note with the address and the
-// memo, the reference, the note, and the address with the memo, each with the currency; 0: it has no such text.
+// hashes returns those of what a row is known by, in the order in which they count: the note with the address
+// and the memo, the reference, the note, and the address with the memo, each with the currency; 0: it has no
+// such text.
 func (m *maker) hashes(reference, note string, c Content) (all [keys]uint64) {
 	c = c.Canonical()
 	type key struct {
@@ -221,8 +224,8 @@ func (m *maker) hashes(reference, note string, c Content) (all [keys]uint64) {
 	return all
 }
 
-// compare returns how a row differs from what a run of some rows paid to the same payee, if it paid one. What many rows
-// have in common, and what goes to several addresses, is no name.
+// compare returns how a row differs from what a run of some rows paid to the same payee, if it paid one. What
+// many rows have in common, and what goes to several addresses, is no name.
 func (m *maker) compare(u *unfound, paid map[uint64]payee, rows int32) (all []Change, found bool) {
 	r := m.planRow(int(u.row))
 	to := contentOf(r.CreateWithdrawal)
@@ -299,8 +302,8 @@ func lookOf(text string) (l look) {
 	return l
 }
 
-// LookAlike returns an accepted order whose address begins and ends like an address and is another one; empty: there
-// is none, or the address itself was paid.
+// LookAlike returns an accepted order whose address begins and ends like an address and is another one;
+// empty: there is none, or the address itself was paid.
 func (l *Ledger) LookAlike(ctx context.Context, to string) (orderID string, err error) {
 	key := lookOf(to)
 	if key == (look{}) {

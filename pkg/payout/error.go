@@ -141,8 +141,8 @@ func kindOfCall(o api.Outcome) Kind {
 	return cmp.Or(map[api.Outcome]Kind{api.Rejected: Rejected, api.NotSent: NotSent, api.Failed: ReadFailed}[o], Unknown)
 }
 
-// journalErrors has the kind, the rule and the hint for each kind of error of the journal. notAllowed explains
-// OverBudget.
+// journalErrors has the kind, the rule and the hint for each kind of error of the journal. notAllowed
+// explains OverBudget.
 var journalErrors = map[journal.Kind]Error{
 	journal.Broken:         {Kind: JournalBroken},
 	journal.Lost:           {Kind: JournalBroken},

@@ -38,7 +38,8 @@ func (q *question) add(o journal.Record) {
 	q.from = q.sender.since(q.from, o)
 }
 
-// newLookup returns the question before orders are sent. If the journal has lost records, the whole list is read.
+// newLookup returns the question before orders are sent. If the journal has lost records, the whole list is
+// read.
 func (s *Sender) newLookup(ctx context.Context) (*question, error) {
 	q := s.newQuestion()
 	q.never = s.options.Lookup == LookupNever

@@ -348,8 +348,8 @@ func (m *maker) rounded() error {
 	return err
 }
 
-// roundedRows returns the rows whose order ids a spreadsheet may have rounded. One that is in the journal is as it
-// was, and in a file with a long order id that is not rounded, none was.
+// roundedRows returns the rows whose order ids a spreadsheet may have rounded. One that is in the journal is
+// as it was, and in a file with a long order id that is not rounded, none was.
 func (m *maker) roundedRows() (rows []int, err error) {
 	var ids []string
 	for i, r := range m.rows {
@@ -405,14 +405,14 @@ func (m *maker) derive() error {
 
 // deriveOrderID returns the order id of a row that has none in the file. It depends only on the name of the
 // batch, the content of the row, its reference if it has one, and the count of the row among those that are
-// alike in both, from 1. So the same row has the same order id on every machine, wherever it is in the file and
-// whatever rows surround it.
+// alike in both, from 1. So the same row has the same order id on every machine, wherever it is in the file
+// and whatever rows surround it.
 //
 // The order id is made from the SHA-256 of these lines, each ended by a line feed: the batch, the currency
 // and the amount's unit as kind:code in lower case, the minor units, the address in the form of
-// address.Canonical, the memo, the count and, if there is one, the reference. None of these can contain a line
-// feed. The first eight bytes are a big-endian number. Its remainder modulo 10^15-1, plus 1, is the order id: a
-// spreadsheet keeps its digits.
+// address.Canonical, the memo, the count and, if there is one, the reference. None of these can contain a
+// line feed. The first eight bytes are a big-endian number. Its remainder modulo 10^15-1, plus 1, is the
+// order id: a spreadsheet keeps its digits.
 func deriveOrderID(batch, reference string, c Content, count int) string {
 	c = c.Canonical()
 	lines := []string{batch, order.UnitText(c.Currency), order.UnitText(c.Amount.Unit()),

@@ -118,8 +118,8 @@ func digestOf(sum hash.Hash) string {
 }
 
 // check takes the fields of the plan from its text, except for the digest. A person who edits a plan can also
-// make a new digest, so check writes what it has read again. Totals, and amounts as a person reads them, follow
-// from the rows.
+// make a new digest, so check writes what it has read again. Totals, and amounts as a person reads them,
+// follow from the rows.
 func (p *Plan) check(text []byte) error {
 	head, rows, _ := bytes.Cut(text, []byte(planfile.BeforeRows+"\n"))
 	var h planfile.Head

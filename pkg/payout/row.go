@@ -31,8 +31,8 @@ type parsedRow struct {
 	key   order.Key
 }
 
-// parse parses the rows that are well-formed and checks them. It returns those whose order id or content can be
-// compared with others. It uses all processors: checking an address takes longer than reading it.
+// parse parses the rows that are well-formed and checks them. It returns those whose order id or content can
+// be compared with others. It uses all processors: checking an address takes longer than reading it.
 func (m *maker) parse(group []parsedRow) []inputRow {
 	var all sync.WaitGroup
 	for some := range slices.Chunk(group, 256) {
