@@ -299,6 +299,14 @@ func mustSettle(t *testing.T, j *book, f Evidence) Record {
 	return o
 }
 
+// wantIs checks the state of an order that a call has returned.
+func wantIs(t testing.TB, what string, o Record, want order.State) {
+	t.Helper()
+	if o.State != want {
+		t.Errorf("%s: %+v, want %s", what, o, want)
+	}
+}
+
 // wantState checks a state, also in the database.
 func wantState(t *testing.T, j *book, id string, want order.State) Record {
 	t.Helper()

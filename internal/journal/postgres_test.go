@@ -130,9 +130,7 @@ func TestPostgresRestart(t *testing.T) {
 	}
 	wantState(t, other, "1", order.Unknown)
 	// The first write takes it again.
-	if o := mustFinish(t, j, two, accepted("w2")); o.State != order.Accepted {
-		t.Errorf("after the restart: %+v", o)
-	}
+	wantIs(t, "after the restart", mustFinish(t, j, two, accepted("w2")), order.Accepted)
 	if n, err := other.Reap(t.Context()); n != 0 || err != nil {
 		t.Errorf("the lock was not taken again: %d, %v", n, err)
 	}
@@ -275,7 +273,8 @@ func TestPostgresSchemas(t *testing.T) {
 		if err == nil {
 			j.Close()
 		}
-		if step.want == "" && err != nil || step.want != "" && (!errors.Is(err, Misplaced) || !strings.Contains(err.Error(), step.want)) {
+		if step.want == "" && err != nil ||
+			step.want != "" && (!errors.Is(err, Misplaced) || !strings.Contains(err.Error(), step.want)) {
 			t.Errorf("%q: %v", step.path, err)
 		}
 	}

@@ -251,9 +251,7 @@ func TestFinishAfterRename(t *testing.T) {
 		loseLock(t, j)
 		mustDo(t)(other.Reap(t.Context()))
 		must(t, other.Rename(t.Context(), shop, moved))
-		if o := mustFinish(t, j, ticket, accepted("w1")); o.State != order.Unknown {
-			t.Errorf("the id of order 1 was taken for order 2: %+v", o)
-		}
+		wantIs(t, "the id of order 1 was taken for order 2", mustFinish(t, j, ticket, accepted("w1")), order.Unknown)
 		if all, err := j.Accounts(t.Context()); err != nil || !slices.Equal(all, []order.Account{moved}) {
 			t.Errorf("the accounts are %v, %v", all, err)
 		}

@@ -448,7 +448,8 @@ func TestRunIsNotBegunByItsLastPiece(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j, other := open(), open()
 		mustBegin(t, j, Run{Name: "beef", Digest: "beef", Batch: "may"}, row("9"))
-		_, err := j.BeginRun(t.Context(), Run{Name: "cafe", Digest: "cafe", Batch: "june"}, func(yield func(Row, error) bool) {
+		cafe := Run{Name: "cafe", Digest: "cafe", Batch: "june"}
+		_, err := j.BeginRun(t.Context(), cafe, func(yield func(Row, error) bool) {
 			yield(row("1"), nil)
 			mustExec(t, other, `UPDATE runs SET batch = 'june', began = 'now' WHERE name = 'beef'`)
 		})

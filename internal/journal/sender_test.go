@@ -59,9 +59,7 @@ func TestDeadSenderLeavesItsOrderUnknown(t *testing.T) {
 		c.OrderID = "another"
 		wantErr(t, "Claim of a duplicate", Duplicate)(j.Claim(t.Context(), c))
 		wantState(t, j, "2", order.Unknown)
-		if o := mustSettle(t, j, Evidence{OrderID: "3", Withdrawal: "w3"}); o.State != order.Accepted {
-			t.Errorf("Settle: %+v", o)
-		}
+		wantIs(t, "Settle", mustSettle(t, j, Evidence{OrderID: "3", Withdrawal: "w3"}), order.Accepted)
 		if o := mustDecide(t, j, Decision{OrderID: "4", NotSent: true, Reason: "x"}); o.State != order.Planned {
 			t.Errorf("Decide: %+v", o)
 		}
@@ -78,9 +76,7 @@ func TestDeadSenderLeavesItsOrderUnknown(t *testing.T) {
 		}
 		// A rejection does not remove the doubt that a death has left.
 		mustDecide(t, j, Decision{OrderID: "5", NotSent: true, Reason: "x"})
-		if o := mustFinish(t, j, mustClaim(t, j, claim("5")), rejected); o.State != order.Unknown {
-			t.Errorf("a rejection after a death: %+v", o)
-		}
+		wantIs(t, "a rejection after a death", mustFinish(t, j, mustClaim(t, j, claim("5")), rejected), order.Unknown)
 	})
 }
 
@@ -373,8 +369,8 @@ func TestKnownIsCompared(t *testing.T) {
 		run := mustBegin(t, j, Run{Name: "cafe", Digest: "sha256:cafe"}, one, two, row("3"))
 		ask := func(place int, r Row) (Ticket, error) {
 			known := rowClaims(t, j.Ledger, run)[place].Known
-			return j.Claim(t.Context(), Claim{OrderID: r.OrderID, Content: r.Content, Callback: r.Callback, Note: r.Note, Run: run.Name,
-				SameContent: true, Known: known})
+			return j.Claim(t.Context(), Claim{OrderID: r.OrderID, Content: r.Content, Callback: r.Callback, Note: r.Note,
+				Run: run.Name, SameContent: true, Known: known})
 		}
 		if ticket, err := ask(0, one); err != nil {
 			t.Fatal(err)

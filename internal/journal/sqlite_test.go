@@ -283,9 +283,7 @@ func TestMovedFileRecordsNothing(t *testing.T) {
 				}
 				if name == "moved" {
 					must(t, os.Rename(path+end+".old", path+end))
-					if o := mustFinish(t, j, ticket, accepted("w1")); o.State != order.Accepted {
-						t.Errorf("put back: %+v", o)
-					}
+					wantIs(t, "put back", mustFinish(t, j, ticket, accepted("w1")), order.Accepted)
 				}
 			})
 		}

@@ -232,9 +232,7 @@ func TestAnswerWithAnotherOrdersID(t *testing.T) {
 		if o := mustSettle(t, j, Evidence{OrderID: "2", Withdrawal: "w1"}); o.State != order.Conflict || o.ID != "" {
 			t.Errorf("found under the same id: %+v", o)
 		}
-		if o := mustSettle(t, j, Evidence{OrderID: "1", Withdrawal: "w1"}); o.State != order.Accepted {
-			t.Errorf("the one that has it: %+v", o)
-		}
+		wantIs(t, "the one that has it", mustSettle(t, j, Evidence{OrderID: "1", Withdrawal: "w1"}), order.Accepted)
 		if _, err := j.Decide(t.Context(), Decision{OrderID: "2", PaidAs: "w1"}); !errors.Is(err, HeldByOther) ||
 			AsError(err).OrderID != "1" || AsError(err).Withdrawal != "w1" {
 			t.Errorf("a person who names it: %v", err)
@@ -243,9 +241,7 @@ func TestAnswerWithAnotherOrdersID(t *testing.T) {
 		elsewhere := order.Account{Address: "http://other.test", Name: "shop"}
 		ticket, err := j.in(t, elsewhere).Claim(t.Context(), claim("2"))
 		must(t, err)
-		if o := mustFinish(t, j, ticket, accepted("w1")); o.State != order.Accepted {
-			t.Errorf("the same id of another service: %+v", o)
-		}
+		wantIs(t, "the same id of another service", mustFinish(t, j, ticket, accepted("w1")), order.Accepted)
 	})
 }
 
@@ -272,7 +268,8 @@ func TestContentInAnotherCase(t *testing.T) {
 			t.Errorf("a row of a run: %v", err)
 		}
 		mustSettle(t, j, Evidence{OrderID: "1", Withdrawal: "w1"})
-		if _, err := j.Claim(t.Context(), Claim{OrderID: "4", Content: capitals, Key: "key1", Window: time.Hour}); !errors.Is(err, Duplicate) ||
+		again := Claim{OrderID: "4", Content: capitals, Key: "key1", Window: time.Hour}
+		if _, err := j.Claim(t.Context(), again); !errors.Is(err, Duplicate) ||
 			AsError(err).Order.OrderID != "1" {
 			t.Errorf("what was accepted a moment ago: %v", err)
 		}
@@ -579,9 +576,7 @@ func TestDecide(t *testing.T) {
 			Shown) || AsError(err).Order.Shown != "w3" || AsError(err).Order.State != order.Conflict {
 			t.Errorf("undo what the service accepted: %v", err)
 		}
-		if o := mustDecide(t, j, Decision{OrderID: "3", PaidAs: "w3"}); o.State != order.Accepted {
-			t.Errorf("and say which it is: %+v", o)
-		}
+		wantIs(t, "and say which it is", mustDecide(t, j, Decision{OrderID: "3", PaidAs: "w3"}), order.Accepted)
 		// Each decision must say exactly one thing.
 		bring(t, j, "4", order.Unknown)
 		for _, d := range []Decision{{OrderID: "4"}, {OrderID: "4", Reason: "x"}, {OrderID: "4", NotSent: true},
@@ -657,7 +652,8 @@ func TestSettleConfirmsAPerson(t *testing.T) {
 			o.ID != "w1" || o.Resolved != nil {
 			t.Errorf("the order is %+v", o)
 		}
-		wantErr(t, "undone by a person", OrderChanged)(j.Decide(t.Context(), Decision{OrderID: "1", NotSent: true, Reason: "it was a mistake"}))
+		undo := Decision{OrderID: "1", NotSent: true, Reason: "it was a mistake"}
+		wantErr(t, "undone by a person", OrderChanged)(j.Decide(t.Context(), undo))
 	})
 }
 
