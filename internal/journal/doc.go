@@ -15,12 +15,12 @@
 //	unknown   it may have been taken or not
 //	conflict  the service's record is not what was asked for
 //
-// One pure function decides what an order becomes when something happens to it: next in transition.go, with a
-// table of all steps. One place makes the change durable, as a compare-and-set: happen. Every change of an order
-// makes a new version of it, names the version that it starts from, and does nothing if the order has another
-// version by now. The attempts, and how each of them ended, are in their own table. It shows whether an order may
-// have been taken. A Finish can be late: its sender was taken for dead, and since then the order was settled,
-// decided or sent again.
+// One pure function decides what an order becomes when something happens to it: next in transition.go,
+// with a table of all steps. One place makes the change durable, as a compare-and-set: happen. Every
+// change of an order makes a new version of it, names the version that it starts from, and does nothing if
+// the order has another version by now. The attempts, and how each of them ended, are in their own table.
+// It shows whether an order may have been taken. A Finish can be late: its sender was taken for dead, and
+// since then the order was settled, decided or sent again.
 //
 // If the service has ever shown an order, in an answer or on its list, no person can decide that it was not
 // sent, even if the service showed something else than was sent. A person can only say which withdrawal it
