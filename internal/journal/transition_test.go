@@ -454,22 +454,16 @@ func TestShown(t *testing.T) {
 				if events := whats(story(t, j, id)); events[len(events)-1] != "shown>unknown" {
 					t.Errorf("%s: %v", id, events)
 				}
-				if _, err := j.Claim(t.Context(), claim(id)); !errors.Is(err, Exists) {
-					t.Errorf("%s: it is sent again: %v", id, err)
-				}
-				if _, err := j.Decide(t.Context(), Decision{OrderID: id, NotSent: true, Reason: "x"}); !refused(err) {
-					t.Errorf("%s: a person has said that it was not sent: %v", id, err)
-				}
+				wantErr(t, id+" is sent again", Exists)(j.Claim(t.Context(), claim(id)))
+				notSent := Decision{OrderID: id, NotSent: true, Reason: "x"}
+				wantErr(t, "a person says that "+id+" was not sent", Shown)(j.Decide(t.Context(), notSent))
 				if o := mustSettle(t, j, Evidence{OrderID: id, Withdrawal: "w2" + id}); o.State != order.Conflict ||
 					!strings.Contains(o.Reason, "w1"+id) || !strings.Contains(o.Reason, "w2"+id) {
 					t.Errorf("%s, then found under another id: %+v", id, o)
 				}
-				if o := mustDecide(t, j, Decision{OrderID: id, PaidAs: "w2" + id}); o.State != order.Accepted {
-					t.Errorf("%s: a person could not settle it: %+v", id, o)
-				}
-				if o := mustSettle(t, j, Evidence{OrderID: id, Withdrawal: "w2" + id}); o.State != order.Accepted {
-					t.Errorf("%s: a person's decision that the list confirms does not hold: %+v", id, o)
-				}
+				wantIs(t, "settled by a person", mustDecide(t, j, Decision{OrderID: id, PaidAs: "w2" + id}), order.Accepted)
+				confirmed := mustSettle(t, j, Evidence{OrderID: id, Withdrawal: "w2" + id})
+				wantIs(t, "a decision that the list confirms", confirmed, order.Accepted)
 			}
 			for _, end := range []Outcome{accepted("w1"), accepted("w2"), rejected, unknown, notLeft} {
 				id := how + " sending " + end.Withdrawal + string(end.Ending)
