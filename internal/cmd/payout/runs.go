@@ -82,15 +82,12 @@ func rowsOf(run payout.Run) payout.Filter {
 func listRuns(s *cmdutil.Session, ledger *payout.Ledger, runs []payout.Run, byUnit bool) iter.Seq2[runCounts, error] {
 	return func(yield func(runCounts, error) bool) {
 		for _, run := range runs {
-			tallies, err := []payout.Tally{{}}, error(nil)
-			if byUnit {
+			then, err := cmdutil.SentWith(s.Ctx, s.Money, ledger, run.Name)
+			tallies := make([]payout.Tally, 1)
+			if err == nil && byUnit {
 				tallies, err = ledger.TallyByUnit(s.Ctx, run.Name)
-			} else {
+			} else if err == nil {
 				tallies[0], err = ledger.Tally(s.Ctx, run.Name)
-			}
-			then := s.Money
-			if err == nil {
-				then, err = cmdutil.SentWith(s.Ctx, s.Money, ledger, run.Name)
 			}
 			if err != nil {
 				yield(runCounts{}, err)
