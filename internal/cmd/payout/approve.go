@@ -159,8 +159,6 @@ func showToApprover(s *cmdutil.Session, plan *payout.Plan) error {
 	return l.print(s.IO.Err, o, l.facts(), func() error { return l.rowsView(true).List(s.IO.Err, o, l.rows()) })
 }
 
-const mostNames = 1000
-
 // writeSignature writes a signature to a new file, and returns its name. It never replaces a file: that may
 // be the signature of somebody else.
 func writeSignature(plan, principal, out string, signature []byte) (name string, err error) {
@@ -171,7 +169,7 @@ func writeSignature(plan, principal, out string, signature []byte) (name string,
 	who = plan + "." + cmp.Or(who, "approval")
 	name = cmp.Or(out, who+".sig")
 	err = atomicfile.WriteNew(name, signature)
-	for n := 2; out == "" && errors.Is(err, fs.ErrExist) && n <= mostNames; n++ {
+	for n := 2; out == "" && errors.Is(err, fs.ErrExist) && n <= 1000; n++ {
 		name = fmt.Sprintf("%s-%d.sig", who, n)
 		err = atomicfile.WriteNew(name, signature)
 	}
