@@ -82,8 +82,8 @@ func scaleOf(times []PictureTime) scale {
 	return s
 }
 
-// rects draws periods as columns on a line for zero, for a page or a file, in a field of so many units. A column
-// is at least thin. zero is the place of the line.
+// rects draws periods as columns on a line for zero, for a page or a file, in a field of so many units. A
+// column is at least thin. zero is the place of the line.
 func (s scale) rects(times []PictureTime, left, top, wide, tall, thin int) (svg string, zero int) {
 	long := func(value *big.Int) int {
 		if n := length(value, s.whole, tall); n > 0 {
@@ -126,7 +126,8 @@ func barClass(value *big.Int, hollow bool) string {
 	return ""
 }
 
-// tip returns the text of a tooltip. It cannot have a style, so groups of digits have narrow spaces between them.
+// tip returns the text of a tooltip. It cannot have a style, so groups of digits have narrow spaces between
+// them.
 func (t PictureTime) tip() string {
 	return Safe(t.Label) + ": " + grouped(Safe(t.Number), "\u202f", "")
 }
@@ -305,8 +306,8 @@ func (c columns) line(r PictureRow, head bool, end string) (lines []string) {
 	return append(lines, strings.TrimRight(line+pictureGap+end, " "))
 }
 
-// flat returns the bar and the share of a row. Half of a character is the least that a bar has. Without colour,
-// a loss must not look like a gain.
+// flat returns the bar and the share of a row. Half of a character is the least that a bar has. Without
+// colour, a loss must not look like a gain.
 func (c columns) flat(r PictureRow, most *big.Int) string {
 	shape, as := []string{"━╸", "─╴", "╍╺", "╌╶"}, Blue
 	if r.Value != nil && r.Value.Sign() < 0 {

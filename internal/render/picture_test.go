@@ -304,8 +304,8 @@ func TestDigitsAndDates(t *testing.T) {
 		"&lt;a-b, <span>2026-11-01</span> to <span>2026-12</span> so far&gt;")
 }
 
-// A table on a page has no column that is empty in every row, and no digits of a text are grouped. A long label
-// is cut.
+// A table on a page has no column that is empty in every row, and no digits of a text are grouped. A long
+// label is cut.
 func TestPageTable(t *testing.T) {
 	v := View[[2]string]{Columns: []Column[[2]string]{
 		{Name: "name", Cell: func(r [2]string) Cell { return Text(r[0]) }},

@@ -48,10 +48,14 @@ func (r *Report) rowsOf(top int) iter.Seq[Row] {
 	if top > 0 || len(by) == 1 && by[0] == ByReseller {
 		by = nil
 	}
+	return r.made(r.rows, by, top, r.maker(r.query.unit(), r.query.has(ByReseller), r.rows))
+}
+
+// made yields the rows of groups, sorted by some properties: the first top of each currency, or all.
+func (r *Report) made(all groups, by []Group, top int, row func(*group) Row) iter.Seq[Row] {
 	return func(yield func(Row) bool) {
-		row := r.maker(r.query.unit(), r.query.has(ByReseller), r.rows)
 		shown := map[int32]int{}
-		for _, g := range r.rows.sorted(r.order(by)) {
+		for _, g := range all.sorted(r.order(by)) {
 			if shown[g.currency]++; top > 0 && shown[g.currency] > top {
 				continue
 			}
@@ -116,16 +120,13 @@ func places[T any](all []T, compare func(a, b T) int) []int {
 
 // Sellers returns a row for each reseller and currency, however the query groups. The order is by currency
 // and then by rebates, largest first.
-func (r *Report) Sellers() []Row { return r.made(r.bySeller, r.maker("", true, r.bySeller)) }
+func (r *Report) Sellers() []Row {
+	return slices.Collect(r.made(r.bySeller, nil, 0, r.maker("", true, r.bySeller)))
+}
 
 // Totals returns a row for each currency.
-func (r *Report) Totals() []Row { return r.made(r.totals(), r.maker("", false, r.rows)) }
-
-func (r *Report) made(all groups, row func(*group) Row) (rows []Row) {
-	for _, g := range all.sorted(r.order(nil)) {
-		rows = append(rows, row(g))
-	}
-	return rows
+func (r *Report) Totals() []Row {
+	return slices.Collect(r.made(r.totals(), nil, 0, r.maker("", false, r.rows)))
 }
 
 func (r *Report) totals() (totals groups) {

@@ -279,8 +279,8 @@ func rebateView(m money.Registry) render.View[amountRow] {
 	return amountView(m, "rebate", "what the reseller has earned in one currency")
 }
 
-// balancesIn returns the amounts of a balance record. The interface does not show its shape. Those of its other
-// amounts are taken: a list of amounts, codes with integers by kind or without a kind, and codes with amounts.
+// balancesIn returns the amounts of a balance record. The interface does not show its shape. Those of its
+// other amounts are taken: a list of amounts, codes with integers by kind or without a kind, and codes with amounts.
 func balancesIn(m money.Registry, record json.RawMessage) (amounts []api.Amount, ok bool) {
 	var parts []json.RawMessage
 	var codes map[string]int64
