@@ -77,7 +77,7 @@ func (f File) profile(v value) Profile {
 		if !s.list || s.key == keyCurrency {
 			continue
 		}
-		for _, item := range values[s.key].items() {
+		for _, item := range values[s.key].items(s.example != "") {
 			text, err := p.add(s.key, item.text(), registry)
 			if err != nil {
 				item.fail("%w", err)
@@ -124,7 +124,7 @@ func (p *Profile) add(key, text string, registry money.Registry) (string, error)
 
 func currencies(v value, known money.Registry) (entries []money.Entry) {
 	lines := map[string]int{}
-	for _, item := range v.items() {
+	for _, item := range v.items(true) {
 		e := currency(item, known)
 		code := strings.ToLower(e.Code)
 		if first, double := lines[code]; double {

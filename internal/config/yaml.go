@@ -134,19 +134,16 @@ func oneOf(what string, known ...string) func(key, full string) error {
 	}
 }
 
-// items returns the items of a list, each with the name of the list. A missing or empty list has none.
-func (v value) items() (items []value) {
-	switch key := v.key(); {
-	case v.Node == nil:
+// items returns the items of a list, each with the name of the list. A missing list has none, and so has an empty one
+// if it may be: who wrote down an empty list of limits meant to set one.
+func (v value) items(mayBeEmpty bool) (items []value) {
+	switch {
+	case v.Node == nil || mayBeEmpty && isNull(v.Node):
 		return nil
 	case isNull(v.Node):
-		if key != keyCurrency && find(key).example == "" { // the author meant to set a limit
-			v.fail(noValue)
-		}
-		return nil
+		v.fail(noValue)
 	case v.Kind != yaml.SequenceNode || v.ShortTag() != "!!seq":
 		v.fail("%s, where a list belongs: write it as [first, second]", kindName(v.Node))
-		return nil
 	}
 	for _, n := range v.Content {
 		item := value{n, v.name, v.wrong}
@@ -173,9 +170,6 @@ func (v value) text(others ...string) string {
 }
 
 const noValue = "it has no value: write one, or take the line away"
-
-// key returns the last part of the name.
-func (v value) key() string { return v.name[strings.LastIndexByte(v.name, '.')+1:] }
 
 // short returns a key of any length and content, in a form that fits a message.
 func short(key string) string {
