@@ -1,6 +1,7 @@
 package address
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -49,13 +50,9 @@ func checksummed(text string) string {
 	digits := []byte(strings.ToLower(text[2:]))
 	hash := sha3.NewLegacyKeccak256()
 	hash.Write(digits)
-	sum := hash.Sum(make([]byte, 0, 32))
+	sum := hex.AppendEncode(make([]byte, 0, 64), hash.Sum(make([]byte, 0, 32)))
 	for i, c := range digits {
-		nibble := sum[i/2] >> 4
-		if i%2 == 1 {
-			nibble = sum[i/2] & 0xf
-		}
-		if c >= 'a' && nibble >= 8 {
+		if c >= 'a' && sum[i] >= '8' {
 			digits[i] = c - 'a' + 'A'
 		}
 	}

@@ -53,8 +53,7 @@ func checkTag(text, memo string) error {
 	if err != nil {
 		return nil // the address is refused
 	}
-	own := uint64(bytes[23]) | uint64(bytes[24])<<8 | uint64(bytes[25])<<16 | uint64(bytes[26])<<24
-	switch {
+	switch own := uint64(binary.LittleEndian.Uint32(bytes[23:])); {
 	case bytes[22] == 0:
 		return fmt.Errorf("the address says that there is no destination tag, and not %s: leave it out, or ask the receiver", memo)
 	case own != tag:
