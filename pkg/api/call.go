@@ -163,14 +163,14 @@ func (c *Client) exchange(ctx context.Context, r request) (body []byte, status i
 
 func (c *Client) send(ctx context.Context, r request) (body []byte, status int, err error) {
 	k := c.keyed()
-	client, timeout, retries := k.reads, k.readTimeout, k.retries
+	client, timeout := k.reads, k.readTimeout
 	if r.create {
-		client, timeout, retries = k.creates, k.createTimeout, 0
+		client, timeout = k.creates, k.createTimeout
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errTimeout)
 	defer cancel()
 
-	req := client.R().SetDoNotParseResponse(true)
+	req := client.request()
 	req.Header = k.headers(r.body != nil, !r.reseller || k.resellerKey)
 	var text []byte
 	if r.body != nil {
@@ -191,7 +191,12 @@ func (c *Client) send(ctx context.Context, r request) (body []byte, status int, 
 	if r.query != "" {
 		target += "?" + r.query
 	}
-	resp, err := execute(req, r.method, target, retries)
+	var resp *resty.Response
+	if r.create {
+		resp, err = req.Execute(r.method, target)
+	} else {
+		resp, err = retrying(req, r.method, target, k.retries)
+	}
 	if err != nil {
 		return nil, 0, r.transportError(ctx, target, timeout, err)
 	}
@@ -206,9 +211,9 @@ func (c *Client) send(ctx context.Context, r request) (body []byte, status int, 
 	return got.text, http.StatusOK, nil
 }
 
-// execute sends a request, and again after a pause if that is worth it. If the time ends in a pause, the last
-// answer says more than the time-out does.
-func execute(req *resty.Request, method, target string, retries int) (*resty.Response, error) {
+// retrying sends a read, and again after a pause if that is worth it. If the time ends in a pause, the last answer
+// says more than the time-out does.
+func retrying(req *resty.Request, method, target string, retries int) (*resty.Response, error) {
 	ctx := req.Context()
 	for attempt := 1; ; attempt++ {
 		resp, err := req.Execute(method, target)
