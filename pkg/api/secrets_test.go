@@ -344,39 +344,35 @@ func TestKeptConnectionThatClosesDuringTheCheck(t *testing.T) {
 	}
 }
 
-// TestKeptConnectionIsReplacedOnce checks that a replaced connection is not replaced again. If it is closed
-// too, the create is not retried; if a byte was written to it, the outcome is unknown.
-func TestKeptConnectionIsReplacedOnce(t *testing.T) {
-	for _, answers := range []bool{false, true} {
+// TestConnectionIsReplacedOnce checks that only a kept connection is replaced, and that the new one is not replaced
+// again. If it is closed too, the create is not retried; if a byte was written to it, the outcome is unknown.
+func TestConnectionIsReplacedOnce(t *testing.T) {
+	for _, tt := range []struct {
+		kept, answers bool
+		want          Outcome
+		dials, began  int32
+	}{{false, false, NotSent, 1, 0}, {true, false, NotSent, 2, 0}, {true, true, Unknown, 2, 1}} {
 		var dials atomic.Int32
-		w := newWire(t, func(c *wireConn, r *http.Request) bool {
-			if r.Method == "GET" {
-				c.say(reply(200, sampleWithdrawal))
-				return true
-			}
-			return false // it takes the create and closes the connection
-		})
+		w := newWire(t, func(*wireConn, *http.Request) bool { return false }) // it takes the create and closes the connection
 		var gone atomic.Bool
 		rt := network(options{})
 		rt.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 			conn, err := new(net.Dialer).DialContext(ctx, network, address)
-			if dials.Add(1) == 2 && answers {
+			if dials.Add(1) == 2 && tt.answers {
 				return &gatedConn{Conn: conn}, err
 			}
 			return &gatedConn{Conn: goneConn{conn, &gone}}, err
 		}
 		client := newClientOn(t, rt, w.url)
-		warm(t, client)
+		if tt.kept {
+			warm(t, client)
+		}
 		gone.Store(true)
 		_, err := client.Withdrawals.Create(t.Context(), sampleCreate())
 		client.closeIdle()
 		w.stop()
-		want, began := NotSent, int32(0)
-		if answers {
-			want, began = Unknown, 1
-		}
-		if e := failure(t, err); e.Outcome != want || w.began.Load() != began || dials.Load() != 2 {
-			t.Errorf("answers=%t: got %v after %d dials and %d creates", answers, err, dials.Load(), w.began.Load())
+		if e := failure(t, err); e.Outcome != tt.want || w.began.Load() != tt.began || dials.Load() != tt.dials {
+			t.Errorf("%+v: got %v after %d dials and %d creates", tt, err, dials.Load(), w.began.Load())
 		}
 	}
 }
