@@ -212,23 +212,17 @@ func (s *Rules) ViewRebates(_ *store.Reseller, a *store.Account) any {
 }
 
 func (s *Rules) ViewBalances(_ *store.Reseller, a *store.Account) any {
-	var grouped struct { // by kind
-		Crypto, Fiat map[string]int64
-	}
-	grouped.Crypto, grouped.Fiat = map[string]int64{}, map[string]int64{}
+	byKind := map[string]map[string]int64{money.Crypto: {}, money.Fiat: {}}
 	list := []any{}
 	for _, m := range s.held(a, store.Balance) {
-		group := grouped.Crypto
-		if money.ByCode[m.Code].Kind == money.Fiat {
-			group = grouped.Fiat
-		}
-		group[money.ByCode[m.Code].AmountCode()] = m.Minor
+		c := money.ByCode[m.Code]
+		byKind[c.Kind][c.AmountCode()] = m.Minor
 		list = append(list, s.ViewBalance(m, nil))
 	}
 	if s.BalanceRecord == "list" {
 		return list
 	}
-	return grouped
+	return byKind
 }
 
 type statsView struct {
@@ -322,24 +316,20 @@ func (s *Rules) ViewBalance(m money.Amount, equivalent *money.Amount) any {
 	if equivalent != nil {
 		both = append(both, *equivalent)
 	}
+	amounts, byCode := []AmountView{}, map[string]int64{}
+	for _, m := range both {
+		amounts = append(amounts, ViewAmount(m))
+		byCode[money.ByCode[m.Code].AmountCode()] = m.Minor
+	}
 	switch s.CurrencyBalance {
 	case "amounts":
-		views := make([]AmountView, len(both))
-		for i := range both {
-			views[i] = ViewAmount(both[i])
-		}
-		return views
+		return amounts
 	case "map":
-		view := map[string]int64{}
-		for _, m := range both {
-			view[money.ByCode[m.Code].AmountCode()] = m.Minor
-		}
-		return view
+		return byCode
 	}
 	view := ViewBalanceIn(m)
 	if equivalent != nil {
-		amount := ViewAmount(*equivalent)
-		view.Fiat = &amount
+		view.Fiat = &amounts[1]
 	}
 	return view
 }
