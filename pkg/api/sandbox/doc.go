@@ -184,8 +184,8 @@
 //
 // # Security
 //
-// Without WithExposure, Serve listens on loopback addresses only. The sandbox answers a request only if its Host
-// is a loopback address, localhost or *.localhost, and if no web page other than the sandbox's own sent
+// Without WithExposure, Serve listens on loopback addresses only. The sandbox answers a request only if its
+// Host is a loopback address, localhost or *.localhost, and if no web page other than the sandbox's own sent
 // it. So other tabs of a browser cannot reach it. Every key begins with KeyPrefix.
 //
 // # Errors

@@ -69,9 +69,9 @@ func (s *Store) AddInvoice(v *Invoice) error {
 	})
 }
 
-// Pay pays a waiting invoice in full, unless it fails: never, first or always, as the setting payment_fails has
-// it. Then only the time of the failure is stored, and the invoice goes on waiting. The books change in the same
-// change as the invoice.
+// Pay pays a waiting invoice in full, unless it fails: never, first or always, as in the setting
+// payment_fails. Then only the time of the failure is stored, and the invoice goes on waiting. The books
+// change in the same change as the invoice.
 func (s *Store) Pay(id, fails string) error {
 	return s.Write(func(st *State) (c Change, err error) {
 		v, err := st.waiting(id)
