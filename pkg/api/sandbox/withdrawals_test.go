@@ -207,4 +207,3 @@ func TestWithdrawalStatuses(t *testing.T) {
 	}
 	same(t, at(t, b.get(getPath+id), "current"), `"Sent"`)
 }
-
