@@ -36,8 +36,7 @@ func TestServeEndsDespiteIdleConnections(t *testing.T) {
 			idle, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
 			must(t, err)
 			defer idle.Close()
-			_, err = idle.Write([]byte(sent))
-			must(t, err)
+			must(t, second(idle.Write([]byte(sent))))
 			// Connections are accepted in order: after an answer on the next one, this one is known.
 			if status, _, err := ask("", "GET", url+"/sandbox/health", ""); err != nil || status != 200 {
 				t.Fatal(status, err)

@@ -45,9 +45,10 @@ func (s *Rules) ListAddress(w *store.Withdrawal) any {
 }
 
 func (s *Rules) ViewWithdrawal(w *store.Withdrawal, merchant string, address any) WithdrawalView {
+	n, isNumber := OrderNumber(w.OrderID)
 	v := WithdrawalView{
 		ID:              w.ID,
-		ExternalID:      s.absent(),
+		ExternalID:      s.given(isNumber, n),
 		MerchantID:      s.shownMerchant(w.Account, merchant),
 		Currency:        ViewCurrency(money.ByCode[w.Currency]),
 		Amount:          ViewAmount(w.Amount),
@@ -55,23 +56,14 @@ func (s *Rules) ViewWithdrawal(w *store.Withdrawal, merchant string, address any
 		Current:         w.Current(),
 		Address:         address,
 		IsTestnet:       s.IsTestnet == "true",
-		Callback:        s.absent(),
-		ExternalOrderID: s.absent(),
+		Callback:        s.given(w.Callback != "", w.Callback),
+		ExternalOrderID: s.given(w.OrderID != "", w.OrderID),
 	}
 	for i, r := range w.Statuses {
 		v.Statuses[i] = statusView{r.Status, r.At.Format(s.TimeLayout)}
 	}
 	if s.HistoryOrder == "newest" {
 		slices.Reverse(v.Statuses)
-	}
-	if w.OrderID != "" {
-		v.ExternalOrderID = w.OrderID
-	}
-	if n, ok := OrderNumber(w.OrderID); ok {
-		v.ExternalID = n
-	}
-	if w.Callback != "" {
-		v.Callback = w.Callback
 	}
 	if s.AmountShown == "converted" {
 		v.Amount = ViewAmount(money.Amount{Code: w.Currency, Minor: w.Debit})
@@ -93,9 +85,12 @@ func (s *Rules) shownMerchant(account, merchant string) string {
 	return account
 }
 
-// absent returns the value of a field without a value: a JSON null, or nil, which leaves the field out.
-func (s *Rules) absent() any {
-	if s.AbsentFields == "null" {
+// given returns the value of a field or, if it was not given, a JSON null, or nil, which leaves the field out.
+func (s *Rules) given(is bool, value any) any {
+	switch {
+	case is:
+		return value
+	case s.AbsentFields == "null":
 		return json.RawMessage("null")
 	}
 	return nil
@@ -132,8 +127,8 @@ func (s *Rules) ViewInvoice(v *store.Invoice) any {
 	c := money.ByCode[v.Currency]
 	view := invoiceView{
 		ID:              v.ID,
-		ExternalOrderID: s.absent(),
-		ExternalNumber:  s.absent(),
+		ExternalOrderID: s.given(v.OrderID != nil, v.OrderID),
+		ExternalNumber:  s.given(v.Number != nil, v.Number),
 		Title:           v.Title,
 		Currency:        ViewCurrency(c),
 		Items:           v.Items,
@@ -141,12 +136,6 @@ func (s *Rules) ViewInvoice(v *store.Invoice) any {
 		DueDate:         s.DueDate,
 		Status:          s.InvoiceStatuses[v.Phase],
 		State:           s.InvoiceStates[v.Phase],
-	}
-	if v.OrderID != nil {
-		view.ExternalOrderID = *v.OrderID
-	}
-	if v.Number != nil {
-		view.ExternalNumber = *v.Number
 	}
 	switch {
 	case v.Phase == store.Paid:
