@@ -24,10 +24,7 @@ func TestCommandLines(t *testing.T) {
 			t.Errorf("%s is not listed: add it to deeds.go", cmd.CommandPath())
 			continue
 		}
-		text, err := helpText(cmd)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := helpPage(quiet(), cmd)
 		own, global, _ := strings.Cut(text, "\nGlobal Flags:\n")
 		var want, got []string
 		for _, match := range inHelp.FindAllStringSubmatch(own[strings.Index(own, "\nFlags:\n"):], -1) {

@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -32,28 +30,24 @@ func help(a *cmdutil.App, root *cobra.Command) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			text, err := helpText(about)
-			about.SetOut(a.IO.Out)
-			if err != nil {
-				return err
-			}
-			return a.Write(text)
+			return a.Write(helpPage(a, about))
 		},
 	}
 }
 
-// helpText returns the output of --help. It redirects the command's output, which the caller must restore.
-func helpText(cmd *cobra.Command) (string, error) {
-	var b bytes.Buffer
-	cmd.InitDefaultHelpFlag()
-	cmd.SetOut(&b)
-	err := cmd.Help()
-	return strings.TrimRight(b.String(), "\n") + "\n", err
+// helpPage returns the help of a command or topic for standard output.
+func helpPage(a *cmdutil.App, cmd *cobra.Command) string {
+	page := topicPage(cmd)
+	if page == "" {
+		cmd.InitDefaultHelpFlag()
+		page = cmp.Or(cmd.Long, cmd.Short) + "\n\n" + usage(a, cmd)
+	}
+	return strings.TrimRight(forTerminal(a, cmd, page), "\n") + "\n"
 }
 
-// usage prints how a command is used. A list of all global flags would push its own flags off the screen, so it
+// usage returns how a command is used. A list of all global flags would push its own flags off the screen, so it
 // has only the most used of those that the command heeds.
-func usage(a *cmdutil.App, cmd *cobra.Command) error {
+func usage(a *cmdutil.App, cmd *cobra.Command) string {
 	line, global := cmd.UseLine(), MostUsed(cmd)
 	if cmd.HasAvailableSubCommands() {
 		line = cmd.CommandPath() + " COMMAND"
@@ -70,7 +64,7 @@ func usage(a *cmdutil.App, cmd *cobra.Command) error {
 			}
 			text += "\nCommands (" + strings.ToLower(g.title) + "):\n" + listed(commands)
 		}
-		text += "\nTopics (till help TOPIC):\n" + topicNames(a, "", 2)
+		text += "\nTopics (till help TOPIC):\n" + topicNames("", 2)
 	} else if cmd.HasAvailableSubCommands() {
 		text += "\nCommands:\n" + listed(cmd.Commands())
 	}
@@ -82,8 +76,7 @@ func usage(a *cmdutil.App, cmd *cobra.Command) error {
 	} else if cmd.HasAvailableInheritedFlags() {
 		text += "\nGlobal flags: till help flags\n"
 	}
-	_, err := io.WriteString(cmd.OutOrStderr(), text)
-	return err
+	return text
 }
 
 // listed returns a line for each command.

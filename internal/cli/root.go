@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"io"
 
 	"example.com/till/internal/cmdutil"
@@ -41,28 +40,20 @@ in till commands -o json, and what to heed in the AGENTS.md of the packages.`,
 		},
 	}
 	root.Flags().BoolVar(&version, "version", false, "show the version of till")
-	setHelp(a, root)
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { io.WriteString(cmd.OutOrStdout(), helpPage(a, cmd)) })
 	root.SetIn(a.IO.In)
 	root.SetOut(a.IO.Out)
 	root.SetErr(a.IO.Err)
 	config.AddFlags(root.PersistentFlags())
-	root.SetUsageFunc(func(cmd *cobra.Command) error { return usage(a, cmd) })
 	root.SetFlagErrorFunc(flagError)
 	for _, build := range commands(args) {
 		root.AddCommand(build(a))
 	}
-	root.AddCommand(helpTopics(a)...)
+	root.AddCommand(helpTopics()...)
 	root.SetHelpCommand(help(a, root))
 	completeGlobals(a, root)
 	prepare(a, root, deeds())
 	return root
-}
-
-// setHelp prints the help of a command for the terminal.
-func setHelp(a *cmdutil.App, root *cobra.Command) {
-	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
-		io.WriteString(cmd.OutOrStdout(), forTerminal(a, cmd, cmp.Or(cmd.Long, cmd.Short)+"\n\n"+cmd.UsageString()))
-	})
 }
 
 // prepare gives every command of the complete tree what all commands share.

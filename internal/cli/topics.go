@@ -3,7 +3,6 @@ package cli
 import (
 	"embed"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -49,19 +48,25 @@ func linesFor[T any](rows []T, indent int, of func(T) (name, about string)) stri
 
 // helpTopics returns the topics as commands, in alphabetical order. Cobra treats a command that cannot be run
 // as a help topic.
-func helpTopics(a *cmdutil.App) (topics []*cobra.Command) {
+func helpTopics() (topics []*cobra.Command) {
 	files, _ := helpFiles.ReadDir("help")
 	for _, file := range files {
 		name := strings.TrimSuffix(file.Name(), ".txt")
 		text, _ := helpFiles.ReadFile("help/" + file.Name())
-		short, page, _ := strings.Cut(string(text), "\n\n")
-		topic := &cobra.Command{Use: name, Short: short, Example: "  till help " + name}
-		topic.SetHelpFunc(func(*cobra.Command, []string) {
-			io.WriteString(topic.OutOrStdout(), forTerminal(a, topic, fillIn(page)))
-		})
-		topics = append(topics, topic)
+		short, _, _ := strings.Cut(string(text), "\n")
+		topics = append(topics, &cobra.Command{Use: name, Short: short, Example: "  till help " + name})
 	}
 	return topics
+}
+
+// topicPage returns the page of a topic, or "" for a command.
+func topicPage(cmd *cobra.Command) string {
+	if cmd.Runnable() {
+		return ""
+	}
+	text, _ := helpFiles.ReadFile("help/" + cmd.Name() + ".txt")
+	_, page, _ := strings.Cut(string(text), "\n\n")
+	return fillIn(page)
 }
 
 // flagGroups are the global flags by what they are about.
@@ -102,12 +107,12 @@ func overview(a *cmdutil.App, root *cobra.Command) string {
 			label = ""
 		}
 	}
-	return b.String() + topicNames(a, "Topics", 11)
+	return b.String() + topicNames("Topics", 11)
 }
 
-func topicNames(a *cmdutil.App, label string, indent int) string {
+func topicNames(label string, indent int) string {
 	var names []string
-	for _, topic := range helpTopics(a) {
+	for _, topic := range helpTopics() {
 		names = append(names, topic.Name())
 	}
 	return fill(label, indent, strings.Join(names, ", "))

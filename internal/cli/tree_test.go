@@ -17,13 +17,17 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// quiet returns an app without variables, which writes nothing.
+func quiet() *cmdutil.App {
+	return &cmdutil.App{IO: cmdutil.IO{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard,
+		Environ: func() []string { return nil }, Now: time.Now}}
+}
+
 // tree returns the program's commands.
 func tree(t *testing.T) *cobra.Command {
-	return root(&cmdutil.App{
-		IO: cmdutil.IO{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard,
-			Environ: func() []string { return nil }, Now: time.Now},
-		Ctx: t.Context(), SendCtx: t.Context(),
-	})
+	a := quiet()
+	a.Ctx, a.SendCtx = t.Context(), t.Context()
+	return root(a)
 }
 
 // withAll returns a command and all commands and topics below it.
@@ -82,10 +86,7 @@ func TestEveryCommandIsComplete(t *testing.T) {
 // wrapped lines, and is not long.
 func TestHelpSize(t *testing.T) {
 	for _, cmd := range withAll(tree(t)) {
-		text, err := helpText(cmd)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := helpPage(quiet(), cmd)
 		most := mostLines
 		if cmd.IsAdditionalHelpTopicCommand() {
 			most = topicLines
@@ -140,7 +141,7 @@ func TestHelpUsesNoOrderOfTheDemo(t *testing.T) {
 	}
 	defer demo.Close()
 	dump, err := demo.Dump()
-	paid := regexp.MustCompile(`"external_order_id": ?"(\d+)"`).FindAllSubmatch(dump, -1)
+	paid := regexp.MustCompile(`"order_id": "(\d+)"`).FindAllSubmatch(dump, -1)
 	if err != nil || len(paid) == 0 {
 		t.Fatalf("the demo has no withdrawal (%v)", err)
 	}
@@ -155,9 +156,8 @@ func TestHelpUsesNoOrderOfTheDemo(t *testing.T) {
 
 // TestCommandsAreBuiltByName checks that each command has the name under which it is built.
 func TestCommandsAreBuiltByName(t *testing.T) {
-	a := &cmdutil.App{IO: cmdutil.IO{Environ: func() []string { return nil }}}
 	for name, build := range commands(nil) {
-		if got := build(a).Name(); got != name {
+		if got := build(quiet()).Name(); got != name {
 			t.Errorf("%q is built for %q", got, name)
 		}
 	}

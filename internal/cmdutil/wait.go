@@ -59,7 +59,7 @@ func Wait[T any](
 		return value, err
 	}
 	var seen []string
-	sight := sighting{clock: s.IO.Now}
+	var shown, since string // the status that is shown, and since when it was seen
 	value, err = wait(s.Ctx, api.Wait{
 		Status: flags.Status, State: flags.State, FailOn: flags.FailOn,
 		Progress: func(r api.Reading) {
@@ -73,10 +73,20 @@ func Wait[T any](
 			if len(flags.Status) == 0 {
 				watched = r.State
 			}
-			s.Waiting(sight.text(short(what), watched, r.Since))
 			if len(seen) == 0 || seen[len(seen)-1] != now {
 				seen = append(seen, now)
 			}
+			if shown != watched {
+				since = "since " + views.Moment(s.IO.Now())
+				if shown == "" { // it may have it for longer
+					since = "at least " + since
+				}
+				shown = watched
+			}
+			if r.Since != "" {
+				since = "since " + r.Since
+			}
+			s.Waiting(short(what) + ": " + watched + " " + since)
 		},
 		Poll: api.Poll{
 			Interval: flags.Interval, Timeout: flags.Timeout, Passes: func(error) bool { return !s.DryRun },
@@ -140,30 +150,6 @@ func short(what string) string {
 		id = id[:8]
 	}
 	return noun + " " + id
-}
-
-// sighting knows since when an object has its status.
-type sighting struct {
-	clock  func() time.Time
-	status string
-	since  string
-}
-
-// text says which status an object has, and since when. If the service does not say that, the first reading
-// only tells a time at which it had it already.
-func (l *sighting) text(what, status, since string) string {
-	if l.status != status {
-		known := "since "
-		if l.status == "" {
-			known = "at least since "
-		}
-		l.since = known + views.Moment(l.clock())
-		l.status = status
-	}
-	if since != "" {
-		return what + ": " + status + " since " + since
-	}
-	return what + ": " + status + " " + l.since
 }
 
 // Among reports whether name is one of names, ignoring case.
