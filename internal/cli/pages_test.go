@@ -114,14 +114,19 @@ func TestPagesNameWhatExists(t *testing.T) {
 		named  *regexp.Regexp
 		exists func(string) bool
 	}{
-		"command":     {regexp.MustCompile("`till ([^`]+)`"), func(words string) bool { return commandExists(root, words) }},
-		"flag":        {regexp.MustCompile("`[^`\n]*?--([a-z][a-z-]*)"), func(flag string) bool { return flags[flag] }},
-		"make target": {regexp.MustCompile("`make ([a-z]+)`"), func(s string) bool { return strings.Contains(makefile, "\n"+s+":") }},
-		"file": {regexp.MustCompile("`((?:cmd|pkg|internal|tools|e2e|examples|docs|\\.ci)/[\\w./-]+)`"), func(name string) bool {
-			_, err := os.Stat(absolute(t, name))
-			return err == nil
+		"command": {regexp.MustCompile("`till ([^`]+)`"), func(words string) bool { return commandExists(root, words) }},
+		"flag":    {regexp.MustCompile("`[^`\n]*?--([a-z][a-z-]*)"), func(flag string) bool { return flags[flag] }},
+		"make target": {regexp.MustCompile("`make ([a-z]+)`"), func(target string) bool {
+			return strings.Contains(makefile, "\n"+target+":")
 		}},
-		"test": {regexp.MustCompile("`(Test\\w+)`"), func(s string) bool { return strings.Contains(tests.String(), "func "+s+"(") }},
+		"file": {regexp.MustCompile("`((?:cmd|pkg|internal|tools|e2e|examples|docs|\\.ci)/[\\w./-]+)`"),
+			func(name string) bool {
+				_, err := os.Stat(absolute(t, name))
+				return err == nil
+			}},
+		"test": {regexp.MustCompile("`(Test\\w+)`"), func(name string) bool {
+			return strings.Contains(tests.String(), "func "+name+"(")
+		}},
 	}
 	contributors := []string{"ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"}
 	for _, page := range append(docsPages(t), contributors...) {

@@ -85,17 +85,23 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		"service [WORD]...": startService,
 		// Act as the customer who pays, or does not pay, as the service, and as one who becomes a reseller: $NAME is
 		// then its id, and ${NAME_key} its key.
-		"pay INVOICE":               func(ts *testscript.TestScript, args []string) { ts.Check(sandboxOf(ts).PayInvoice(args[0])) },
-		"expire INVOICE":            func(ts *testscript.TestScript, args []string) { ts.Check(sandboxOf(ts).ExpireInvoice(args[0])) },
+		"pay INVOICE": func(ts *testscript.TestScript, args []string) {
+			ts.Check(sandboxOf(ts).PayInvoice(args[0]))
+		},
+		"expire INVOICE": func(ts *testscript.TestScript, args []string) {
+			ts.Check(sandboxOf(ts).ExpireInvoice(args[0]))
+		},
 		"advance WITHDRAWAL STATUS": advance,
 		"redeem INVITE LABEL NAME":  redeem,
-		"fake WORD...":              startFake,     // a service with given answers, see service_test.go
-		"requests N":                checkRequests, // that the fake service got since it started
-		"await-requests N":          awaitRequests,
-		"received FILE":             writeReceived,                                                          // the requests to the fake service, a line each
-		"release":                   func(ts *testscript.TestScript, _ []string) { close(fakeOf(ts).held) }, // the answers that it holds
-		"callback URL FILE STATUS":  postCallback,                                                           // posts a file as the service would
-		"exits CODE COMMAND...":     checkExit,                                                              // fails unless the command ends with exactly this exit code
+		// Start a service with given answers, see service_test.go; look at its requests; send the answers that it holds.
+		"fake WORD...":     startFake,
+		"requests N":       checkRequests, // that it got since it started
+		"await-requests N": awaitRequests,
+		"received FILE":    writeReceived, // a line for each request
+		"release":          func(ts *testscript.TestScript, _ []string) { close(fakeOf(ts).held) },
+
+		"callback URL FILE STATUS": postCallback, // posts a file as the service would
+		"exits CODE COMMAND...":    checkExit,    // fails unless the command ends with exactly this exit code
 		// Run every create or every read: each ends with the code and prints nothing. A create makes N requests (1). Reads
 		// have no retries, and a wait ends after 100 ms. typed omits those that accept any JSON or text as an answer.
 		"creates CODE [N] [typed]": everyCreate,

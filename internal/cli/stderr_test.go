@@ -36,7 +36,8 @@ func (d *desk) file(name, text string) string {
 func (d *desk) till(args ...string) finished {
 	d.Helper()
 	f := till(d.T, d.environ, args...)
-	if err := newSchemaCheck().check(seenRun{Args: args, Code: f.code, Out: []byte(f.out), Err: []byte(f.err)}); err != nil {
+	seen := seenRun{Args: args, Code: f.code, Out: []byte(f.out), Err: []byte(f.err)}
+	if err := newSchemaCheck().check(seen); err != nil {
 		d.Errorf("till %q, which ended with %d: %v", args, f.code, err)
 	}
 	return f

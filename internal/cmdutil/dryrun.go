@@ -17,7 +17,8 @@ import (
 // ErrDryRun ends a call that is only shown.
 var ErrDryRun = errors.New("dry run")
 
-// dryRun is a transport that prints the exact request and sends nothing. It prints text unless JSON or YAML is asked for.
+// dryRun is a transport that prints the exact request and sends nothing. It prints text unless JSON or YAML is asked
+// for.
 type dryRun struct{ s *Session }
 
 // RequestLine is a request as JSON. Its key is hidden.

@@ -152,7 +152,8 @@ func TestMetricsOfManyAreKept(t *testing.T) {
 	}
 	writers.Wait()
 	for i := range commands {
-		p.has(fmt.Sprintf(`%s{file="till.prom",account="shop%d",command="command %d"} %d.000`, metrics.Success, i%2, i, 1000+i))
+		p.has(fmt.Sprintf(
+			`%s{file="till.prom",account="shop%d",command="command %d"} %d.000`, metrics.Success, i%2, i, 1000+i))
 	}
 }
 
@@ -214,7 +215,8 @@ func TestLargeMetrics(t *testing.T) {
 		amount := FinishedAmount{"rebates", strings.Repeat("A", length), nil, big.NewInt(5)}
 		err := errors.Join(p.end(Finished{Command: "reseller report", Amounts: []FinishedAmount{amount}}),
 			p.start("", "reseller report", time.Unix(1, 0)))
-		if tooLarge := err != nil && strings.Contains(err.Error(), "they are larger than 1024 KiB"); tooLarge != (length == mostBytes) {
+		tooLarge := err != nil && strings.Contains(err.Error(), "they are larger than 1024 KiB")
+		if tooLarge != (length == mostBytes) {
 			t.Errorf("%d bytes: %v", length, err)
 		}
 	}
