@@ -1,3 +1,5 @@
+//go:build darwin || dragonfly || freebsd
+
 package journal
 
 import (
