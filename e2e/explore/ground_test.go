@@ -10,7 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"example.com/till/internal/journal/pgtest"
+	"example.com/till/e2e/pgtest"
 )
 
 // A ground keeps the journal with which every run begins.

@@ -17,7 +17,7 @@ import (
 	"strings"
 	"time"
 
-	"example.com/till/internal/journal/pgtest"
+	"example.com/till/e2e/pgtest"
 	"github.com/jackc/pgx/v5"
 )
 

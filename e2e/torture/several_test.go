@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/till/internal/journal/pgtest"
+	"example.com/till/e2e/pgtest"
 	"github.com/jackc/pgx/v5"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"example.com/till/internal/journal/pgtest"
+	"example.com/till/e2e/pgtest"
 	"example.com/till/pkg/api/sandbox"
 )
 

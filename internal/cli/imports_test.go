@@ -43,7 +43,7 @@ internal/config: address atomicfile money near place secret terminal usage pkg/a
 	github.com/spf13/pflag github.com/spf13/viper github.com/zalando/go-keyring go.yaml.in/yaml/v3
 internal/journal: address atomicfile money place secret pkg/api pkg/payout/approval pkg/payout/order
 	github.com/jackc/pgx/v5 golang.org/x/sys modernc.org/sqlite
-internal/journal/pgtest: github.com/jackc/pgx/v5
+e2e/pgtest: github.com/jackc/pgx/v5
 internal/metrics: atomicfile place
 internal/money: address usage pkg/api
 internal/orders: cmdutil config money render views pkg/api pkg/payout github.com/spf13/cobra
@@ -54,10 +54,10 @@ internal/render: money near usage github.com/charmbracelet/lipgloss github.com/m
 	github.com/muesli/termenv github.com/olekukonko/tablewriter github.com/rivo/uniseg go.yaml.in/yaml/v3
 internal/report: money pkg/api
 internal/terminal: golang.org/x/sys golang.org/x/term
-internal/tokentest: golang.org/x/crypto/ssh
+e2e/tokentest: golang.org/x/crypto/ssh
 internal/views: money render pkg/api pkg/payout pkg/payout/approval
 pkg/api: secret github.com/go-json-experiment/json github.com/go-resty/resty/v2
-pkg/api/internal/described: pkg/api/sandbox github.com/go-json-experiment/json
+e2e/described: pkg/api/sandbox github.com/go-json-experiment/json
 	github.com/santhosh-tekuri/jsonschema/v6
 pkg/api/sandbox: box/checkout box/fault box/money box/refusal box/requestlog box/seed box/store box/webhook box/wire
 	near go.yaml.in/yaml/v3

@@ -32,7 +32,7 @@ func TestRulesAreCatalogued(t *testing.T) {
 							declared[name.Name] = literal(n.Values[i])
 						}
 					}
-					return false
+					return !slices.ContainsFunc(n.Names, isRule)
 				case *ast.Ident:
 					if isRule(n) && !catalogue {
 						used[n.Name] = true

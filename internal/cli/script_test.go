@@ -20,7 +20,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/till/internal/tokentest"
+	"example.com/till/e2e/tokentest"
 	"example.com/till/pkg/api/sandbox"
 	"example.com/till/pkg/schema"
 	"github.com/rogpeppe/go-internal/testscript"

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/till/internal/journal/pgtest"
+	"example.com/till/e2e/pgtest"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout/order"
 )

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/till/internal/journal/pgtest"
+	"example.com/till/e2e/pgtest"
 	"example.com/till/pkg/payout/order"
 )
 

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"example.com/till/e2e/pgtest"
 	"example.com/till/internal/journal"
-	"example.com/till/internal/journal/pgtest"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout/sheet"
 )

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"example.com/till/pkg/api/internal/described"
+	"example.com/till/e2e/described"
 	"example.com/till/pkg/api/sandbox"
 	"go.yaml.in/yaml/v3"
 )

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/till/pkg/api/internal/described"
+	"example.com/till/e2e/described"
 	"example.com/till/pkg/api/sandbox"
 )
 

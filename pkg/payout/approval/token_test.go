@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"example.com/till/internal/tokentest"
+	"example.com/till/e2e/tokentest"
 	"github.com/hiddeco/sshsig"
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/agent"
