@@ -48,10 +48,10 @@ func (c Change) Who() string {
 	return "order " + c.Row.ExternalOrderID
 }
 
-// Changes yields how the rows of a plan differ from the last runs of the same batch or layout. A payee is
-// known by note and address, by the reference, by the note, or by the address, in one currency. Files with
-// till's own columns have one layout: unless the batch is the same, only their rows with a note or a
-// reference are compared.
+// Changes yields how the rows of a plan differ from the last runs of the same batch or layout. A payee is known
+// by note and address, by the reference, by the note, or by the address, in one currency. Files with till's
+// own columns have one layout: unless the batch is the same, only their rows with a note or a reference are
+// compared.
 func (l *Ledger) Changes(ctx context.Context, p *Plan) iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) {
 		m := p.maker(nil)
@@ -72,18 +72,14 @@ const (
 	maxRunRows = 2_000_000 // that are read for it, give or take a run
 )
 
-// keys is how many things a row is known by.
-const keys = 4
-
 // unfound is a row whose payee the newer runs do not have.
 type unfound struct {
 	row    uint32
 	unlike [keys]bool // what it is known by was paid to several addresses, so that it says nothing
 }
 
-// changed yields how rows differ from the newest run that has the same payee: first what differs from the
-// newest run, then what differs from the one before, and at last the new payees. It leaves out the run of a
-// name.
+// changed yields how rows differ from the newest run that has the same payee: first what differs from the newest
+// run, then what differs from the one before, and at last the new payees. It leaves out the run of a name.
 func (m *maker) changed(but string) iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) {
 		runs, related, err := m.earlier(but)
@@ -99,32 +95,9 @@ func (m *maker) changed(but string) iter.Seq2[Change, error] {
 				left = append(left, unfound{row: uint32(i)})
 			}
 		}
-		all, read := len(left), int32(0)
-		for _, run := range runs[:min(len(runs), maxRuns)] {
-			if len(left) == 0 || read > maxRunRows {
-				break
-			}
-			paid, rows, err := m.paidBy(run, left)
-			if err != nil {
-				yield(Change{}, err)
-				return
-			}
-			read += rows
-			still := left[:0]
-			for _, u := range left {
-				changes, known := m.compare(&u, paid, rows)
-				if !known {
-					still = append(still, u)
-				}
-				for _, change := range changes {
-					if change.Run = run.Name; !yield(change, nil) {
-						return
-					}
-				}
-			}
-			left = still
-		}
-		if len(left) == all && !related { // the file is about other people
+		all := len(left)
+		left, more := m.sinceRuns(runs, left, yield)
+		if !more || len(left) == all && !related { // the file is about other people
 			return
 		}
 		for _, u := range left {
@@ -135,9 +108,52 @@ func (m *maker) changed(but string) iter.Seq2[Change, error] {
 	}
 }
 
-// earlier returns the runs of the same batch or layout, but for the one that is left out, the newest first.
-// Files with till's own columns have one layout: related reports whether more than that relates the runs to
-// the file.
+// sinceRuns yields how rows differ from the newest runs. It returns those whose payees none of them has, and whether
+// more changes are wanted.
+func (m *maker) sinceRuns(
+	runs []journal.Run, rows []unfound, yield func(Change, error) bool,
+) (left []unfound, more bool) {
+	left, more = rows, true
+	read := 0
+	for n, run := range runs {
+		if len(left) == 0 || n == maxRuns || read > maxRunRows {
+			break
+		}
+		before, err := payeesOf(m.ctx, m.ledger, run)
+		if err != nil {
+			yield(Change{}, err)
+			return nil, false
+		}
+		read += len(before.rows)
+		if left, more = m.sinceRun(&before, left, yield); !more {
+			break
+		}
+	}
+	return left, more
+}
+
+// sinceRun yields how rows differ from a run. It returns those whose payees the run does not have, and whether more
+// changes are wanted.
+func (m *maker) sinceRun(
+	run *payees, rows []unfound, yield func(Change, error) bool,
+) (left []unfound, more bool) {
+	left = rows[:0]
+	for _, u := range rows {
+		changes, known := run.changes(m.planRow(int(u.row)), &u)
+		if !known {
+			left = append(left, u)
+		}
+		for _, change := range changes {
+			if change.at = int(u.row); !yield(change, nil) {
+				return nil, false
+			}
+		}
+	}
+	return left, true
+}
+
+// earlier returns the runs of the same batch or layout, but for the one that is left out, the newest first. Files
+// with till's own columns have one layout: related reports whether more than that relates the runs to the file.
 func (m *maker) earlier(but string) (runs []journal.Run, related bool, err error) {
 	all, err := m.ledger.Runs(m.ctx)
 	layout := layoutKey(m.made.Layout)
@@ -161,52 +177,83 @@ func layoutKey(l *sheet.Layout) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// A payee is what some rows of a run are known by.
+// payees has what a run paid, by what a payee is known by. A run may have a million rows, so it is small.
+type payees struct {
+	run   string
+	seed  maphash.Seed
+	rows  []paidRow
+	texts []byte // the address and the memo of each row
+	coins []coin
+	keys  []payee // by hash
+}
+
+type paidRow struct {
+	minor              int64
+	address, memo, end uint32 // where they begin in the texts, and the memo ends
+	coin               uint32
+}
+
+// A payee is what some rows are known by: the note with the address and the memo, the reference, the note, or
+// the address with the memo, and the currency.
 type payee struct {
-	was    *Content // what the one of the largest amount paid; nil: there is none
-	rows   int32
-	unlike bool // they go to different addresses or memos
+	hash   uint64
+	row    uint32 // the one of the largest amount
+	shared uint32 // twice how many rows there are besides, and 1 more if they go to different addresses or memos
 }
 
-// paidBy returns what a run paid, by the hashes of what the rows of the plan are known by, and how many rows
-// the run has. It may have a million, so the others are not kept.
-func (m *maker) paidBy(run journal.Run, rows []unfound) (paid map[uint64]payee, count int32, err error) {
-	paid = make(map[uint64]payee, len(rows))
-	for _, u := range rows {
-		r := m.planRow(int(u.row))
-		for _, h := range m.hashes(r.Reference, r.Note, contentOf(r.CreateWithdrawal)) {
-			paid[h] = payee{}
-		}
-	}
-	delete(paid, 0)
-	for r, err := range m.ledger.SentRows(m.ctx, run) {
+func (k payee) others() int  { return int(k.shared >> 1) }
+func (k payee) unlike() bool { return k.shared&1 == 1 }
+
+// keys is how many things a row is known by.
+const keys = 4
+
+// says reports whether a payee says anything about another row. What many rows have in common, and what goes to
+// several addresses, is no name.
+func (p *payees) says(k payee) bool { return !k.unlike() || k.others()+1 <= len(p.rows)/3 }
+
+func payeesOf(ctx context.Context, l *journal.Ledger, run journal.Run) (payees, error) {
+	p := payees{run: run.Name, seed: maphash.MakeSeed()}
+	for r, err := range l.SentRows(ctx, run) {
 		if err != nil {
-			return nil, 0, err
+			return p, err
 		}
-		count++
-		c := r.Content
-		for _, h := range m.hashes(r.Reference, r.Note, c) {
-			p, wanted := paid[h]
-			if !wanted {
-				continue
+		c := coin{currency: r.Currency, unit: r.Amount.Unit()}
+		i := slices.Index(p.coins, c)
+		if i < 0 {
+			i, p.coins = len(p.coins), append(p.coins, c)
+		}
+		address := len(p.texts)
+		memo := address + len(r.Address)
+		p.texts = append(append(p.texts, r.Address...), r.Memo...)
+		for _, h := range p.hashes(r.Reference, r.Note, r.Content) {
+			if h != 0 {
+				p.keys = append(p.keys, payee{hash: h, row: uint32(len(p.rows))})
 			}
-			if p.was != nil && (c.Memo != p.was.Memo || address.Canonical(c.Address) != address.Canonical(p.was.Address)) {
-				p.unlike = true
-			}
-			if p.was == nil || c.Amount.Minor > p.was.Amount.Minor {
-				p.was = &c
-			}
-			p.rows++
-			paid[h] = p
+		}
+		p.rows = append(p.rows, paidRow{r.Amount.Minor, uint32(address), uint32(memo), uint32(len(p.texts)), uint32(i)})
+	}
+	slices.SortFunc(p.keys, func(a, b payee) int { return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.row, b.row)) })
+	kept := p.keys[:0]
+	for _, k := range p.keys {
+		if n := len(kept); n == 0 || kept[n-1].hash != k.hash {
+			kept = append(kept, k)
+			continue
+		}
+		same := &kept[len(kept)-1]
+		a, b := p.paid(same.row), p.paid(k.row)
+		if same.shared += 2; a.Memo != b.Memo || address.Canonical(a.Address) != address.Canonical(b.Address) {
+			same.shared |= 1
+		}
+		if p.rows[k.row].minor > p.rows[same.row].minor {
+			same.row = k.row
 		}
 	}
-	return paid, count, nil
+	p.keys = kept
+	return p, nil
 }
 
-// hashes returns those of what a row is known by, in the order in which they count: the note with the address
-// and the memo, the reference, the note, and the address with the memo, each with the currency; 0: it has no
-// such text.
-func (m *maker) hashes(reference, note string, c Content) (all [keys]uint64) {
+// hashes returns those of what a row is known by, in the order in which they count; 0: it has no such text.
+func (p *payees) hashes(reference, note string, c Content) (all [keys]uint64) {
 	c = c.Canonical()
 	type key struct {
 		by         int
@@ -218,34 +265,39 @@ func (m *maker) hashes(reference, note string, c Content) (all [keys]uint64) {
 	name := cmp.Or(note, reference)
 	for i, k := range [keys]key{{text: name + "\n" + c.Address, memo: c.Memo}, {text: reference}, {text: note}, {text: c.Address, memo: c.Memo}} {
 		if k.by, k.currency = i, c.Currency; k.text != "" && (i > 0 || name != "") {
-			all[i] = maphash.Comparable(m.seed, k)
+			all[i] = maphash.Comparable(p.seed, k)
 		}
 	}
 	return all
 }
 
-// compare returns how a row differs from what a run of some rows paid to the same payee, if it paid one. What
-// many rows have in common, and what goes to several addresses, is no name.
-func (m *maker) compare(u *unfound, paid map[uint64]payee, rows int32) (all []Change, found bool) {
-	r := m.planRow(int(u.row))
+// paid returns what a row of the run paid.
+func (p *payees) paid(row uint32) Content {
+	r := p.rows[row]
+	c := p.coins[r.coin]
+	return Content{Currency: c.currency, Amount: api.Amount{Kind: c.unit.Kind, Code: c.unit.Code, Minor: r.minor},
+		Address: string(p.texts[r.address:r.memo]), Memo: string(p.texts[r.memo:r.end])}
+}
+
+// changes returns how a row differs from what was paid to the same payee, if there was one.
+func (p *payees) changes(r PlanRow, u *unfound) (all []Change, found bool) {
 	to := contentOf(r.CreateWithdrawal)
-	for by, h := range m.hashes(r.Reference, r.Note, to) {
-		p := paid[h]
-		if p.was == nil {
+	for by, h := range p.hashes(r.Reference, r.Note, to) {
+		i, found := slices.BinarySearchFunc(p.keys, h, func(k payee, h uint64) int { return cmp.Compare(k.hash, h) })
+		u.unlike[by] = u.unlike[by] || found && !p.says(p.keys[i])
+		if h == 0 || !found || u.unlike[by] {
 			continue
 		}
-		if u.unlike[by] = u.unlike[by] || p.unlike && p.rows > rows/3; u.unlike[by] {
-			continue
-		}
-		add := func(kind string) { all = append(all, Change{Kind: kind, Row: r, Was: *p.was, at: int(u.row)}) }
+		was := p.paid(p.keys[i].row)
+		add := func(kind string) { all = append(all, Change{Kind: kind, Row: r, Was: was, Run: p.run}) }
 		switch {
-		case address.Canonical(p.was.Address) != address.Canonical(to.Address):
+		case address.Canonical(was.Address) != address.Canonical(to.Address):
 			add(NewAddress)
-		case p.was.Memo != to.Memo:
+		case was.Memo != to.Memo:
 			add(NewMemo)
 		}
-		pays, before := to.Canonical().Amount, p.was.Canonical().Amount
-		less := p.rows == 1 && before.Minor-pays.Minor > before.Minor/2
+		pays, before := to.Canonical().Amount, was.Canonical().Amount
+		less := p.keys[i].others() == 0 && before.Minor-pays.Minor > before.Minor/2
 		if pays.Unit() == before.Unit() && (less || pays.Minor-before.Minor > before.Minor/2) {
 			add(NewAmount)
 		}
@@ -302,8 +354,8 @@ func lookOf(text string) (l look) {
 	return l
 }
 
-// LookAlike returns an accepted order whose address begins and ends like an address and is another one;
-// empty: there is none, or the address itself was paid.
+// LookAlike returns an accepted order whose address begins and ends like an address and is another one; empty: there
+// is none, or the address itself was paid.
 func (l *Ledger) LookAlike(ctx context.Context, to string) (orderID string, err error) {
 	key := lookOf(to)
 	if key == (look{}) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -189,4 +190,34 @@ func TestMakeComparesWithTheNewestRun(t *testing.T) {
 	if all := strings.Join(made.Warnings, "\n"); !strings.Contains(all, "line 2: Ann: another address") {
 		t.Errorf("after 12 runs without her: %q", made.Warnings)
 	}
+}
+
+// TestComparingTakesLittleMemory checks how much is kept of a run for each of its rows.
+func TestComparingTakesLittleMemory(t *testing.T) {
+	const rows, most = 10_000, 144 // bytes for each row, with 96 of its own
+	p := newPlanner(t)
+	lines := []string{header + ",note"}
+	for i := range rows {
+		lines = append(lines, fmt.Sprintf("%d,Btc,0.5,account-of-a-payee-somewhere-%012d,Payee number %d", i+1, i, i))
+	}
+	p.must(lines...)
+	p.began()
+	runs, err := p.ledger.Runs(t.Context())
+	if err != nil || len(runs) != 1 {
+		t.Fatal(runs, err)
+	}
+	heap := func() int {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int(m.HeapAlloc)
+	}
+	p.Input, lines = nil, nil // what is freed in between would be missing from the difference
+	before := heap()
+	found, err := payeesOf(t.Context(), p.ledger, runs[0])
+	if took := (heap() - before) / rows; err != nil || len(found.keys) != 3*rows || took > most {
+		t.Errorf("%d bytes for each row, %d keys, %v", took, len(found.keys), err)
+	}
+	runtime.KeepAlive(found)
+	runtime.KeepAlive(p)
 }

@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"reflect"
 	"slices"
 	"strconv"
@@ -104,7 +103,6 @@ type maker struct {
 	over  details           // what exceeds the limits
 	first *money.LimitError // of these
 	warn  warnings
-	seed  maphash.Seed // of the hashes of what payees are known by
 }
 
 // An inputRow is a row of the input. A file may have a million, so it is small.
@@ -151,7 +149,7 @@ func (l *Ledger) MakePlan(ctx context.Context, m PlanInput) (made Made, err erro
 	if !reflect.ValueOf(m.Layout).IsZero() {
 		plan.Layout = &m.Layout
 	}
-	mk := &maker{PlanInput: m, ledger: l.ledger, ctx: ctx, tally: money.Limits(m.Limits).Tally(known), money: known, seed: maphash.MakeSeed(),
+	mk := &maker{PlanInput: m, ledger: l.ledger, ctx: ctx, tally: money.Limits(m.Limits).Tally(known), money: known,
 		made: Made{Plan: plan, Known: newTally()}}
 	write := func() error {
 		return plan.save(func(yield func(PlanRow) bool) {

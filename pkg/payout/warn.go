@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"hash/maphash"
 	"slices"
 	"strconv"
 	"strings"
@@ -275,7 +274,7 @@ func (l *Ledger) Findings(ctx context.Context, p *Plan, added []Currency) (all [
 
 // maker returns a maker with the rows of the plan.
 func (p *Plan) maker(added []Currency) *maker {
-	m := &maker{money: registryOf(added), seed: maphash.MakeSeed(), made: Made{Plan: &Plan{Batch: p.Batch, Layout: p.Layout, decimals: decimals{}}}, rows: make([]inputRow, len(p.Rows)),
+	m := &maker{money: registryOf(added), made: Made{Plan: &Plan{Batch: p.Batch, Layout: p.Layout, decimals: decimals{}}}, rows: make([]inputRow, len(p.Rows)),
 		marks: make([]bool, len(p.Rows))}
 	for i, r := range p.Rows {
 		m.made.Plan.count(r, m.money.DecimalsOf(r.Amount.Kind, r.Amount.Code))

@@ -105,9 +105,9 @@ func (f *planFlags) check(file string) error {
 	return nil
 }
 
-// planMemory is more than the memory that a million rows and an earlier run of them take. With the limit of the
-// other commands, collecting garbage would take most of the time.
-const planMemory = 512 << 20
+// planMemory is more than the memory that a million rows take. With the limit of the other commands,
+// collecting garbage would take most of the time.
+const planMemory = 320 << 20
 
 // makePlan makes the plan of a file. The journal remembers who must approve it.
 func makePlan(s *cmdutil.Session, file string, flags planFlags, approvals approval.Policy) (made payout.Made, err error) {
