@@ -52,23 +52,9 @@ func checkCurrencies(
 	s *cmdutil.Session, out cmdutil.Output[currencyCheck], args, invoices []string, reseller string,
 ) error {
 	c := checker{money: s.Money}
-	var filter api.WithdrawalFilter
-	if len(args) > 0 {
-		only, err := s.Money.ParseCurrency(args[0])
-		if err != nil {
-			return err
-		}
-		c.only = &only
-		if only.Kind == api.Crypto { // a withdrawal of any currency may have an amount in a fiat one
-			filter.Currencies = []api.Currency{only}
-		}
-		c.row(only)
-	} else {
-		for _, e := range s.Money.Entries() {
-			if e.Kind == api.Crypto && e.Decimals != money.Unknown {
-				c.row(e.Currency())
-			}
-		}
+	filter, err := c.choose(args)
+	if err != nil {
+		return err
 	}
 	client, err := s.Client()
 	if err != nil {
@@ -96,6 +82,29 @@ func checkCurrencies(
 	}
 	return s.NoteCommand([]string{"currency", "set", "CODE", "--decimals", "N"},
 		"the service shows integers and no rates, which prove no decimals: compare an amount with the merchant panel. To change decimals:")
+}
+
+// choose makes the row of the currency that is named, or of all cryptocurrencies with decimals. It returns
+// the filter for the list.
+func (c *checker) choose(named []string) (filter api.WithdrawalFilter, err error) {
+	if len(named) == 0 {
+		for _, e := range c.money.Entries() {
+			if e.Kind == api.Crypto && e.Decimals != money.Unknown {
+				c.row(e.Currency())
+			}
+		}
+		return filter, nil
+	}
+	only, err := c.money.ParseCurrency(named[0])
+	if err != nil {
+		return filter, err
+	}
+	c.only = &only
+	if only.Kind == api.Crypto { // a withdrawal of any currency may have an amount in a fiat one
+		filter.Currencies = []api.Currency{only}
+	}
+	c.row(only)
+	return filter, nil
 }
 
 // readList reads the list for lookup_timeout at most. Nothing is shown meanwhile.
@@ -193,21 +202,26 @@ func (c *checker) prices(ctx context.Context, client *api.Client, reseller strin
 			if err != nil {
 				return err
 			}
-			in, known := c.money.Lookup(i.Currency.Code)
-			if !known || in.Decimals == money.Unknown || in.Code == e.Code {
-				continue
-			}
-			var total api.Sum
-			for _, item := range i.Items {
-				total.Add(item.Amount)
-			}
-			price, _ := new(big.Rat).SetString(money.Decimal(total.Big(), in.Decimals))
-			units, _ := new(big.Rat).SetString(api.FormatDecimal(paid.Minor, e.Decimals))
-			r.Price = price.Quo(price, units).FloatString(max(in.Decimals, 4)) + " " + in.Code
-			r.PriceOf = "invoice " + i.ID
+			c.price(r, e, paid.Minor, i)
 		}
 	}
 	return nil
+}
+
+// price takes the price of one unit of a currency from an invoice to which so much of it was paid.
+func (c *checker) price(r *currencyCheck, of money.Entry, paid int64, i api.Invoice) {
+	in, known := c.money.Lookup(i.Currency.Code)
+	if !known || in.Decimals == money.Unknown || in.Code == of.Code {
+		return
+	}
+	var total api.Sum
+	for _, item := range i.Items {
+		total.Add(item.Amount)
+	}
+	price, _ := new(big.Rat).SetString(money.Decimal(total.Big(), in.Decimals))
+	units, _ := new(big.Rat).SetString(api.FormatDecimal(paid, of.Decimals))
+	r.Price = price.Quo(price, units).FloatString(max(in.Decimals, 4)) + " " + in.Code
+	r.PriceOf = "invoice " + i.ID
 }
 
 func (c *checker) amount(a api.Amount, of string) {
