@@ -88,6 +88,7 @@ func rowsNow(s *cmdutil.Session, name string, live bool) (rows runRows, err erro
 type runRow struct {
 	payout.Order
 	status   string
+	unlisted bool // the service's list was read, and does not have it
 	approval *views.ApprovalLine
 }
 
@@ -137,7 +138,9 @@ func (r runRows) in(states ...payout.State) iter.Seq2[runRow, error] {
 		filter := rowsOf(r.run)
 		filter.States = states
 		for o, err := range r.ledger.Orders(r.Ctx, filter) {
-			if !yield(runRow{o, r.statuses[o.ID], consents[o.Consent()]}, err) {
+			status, listed := r.statuses[o.ID]
+			unlisted := r.statuses != nil && o.ID != "" && !listed
+			if !yield(runRow{o, status, unlisted, consents[o.Consent()]}, err) {
 				return
 			}
 		}
@@ -147,14 +150,10 @@ func (r runRows) in(states ...payout.State) iter.Seq2[runRow, error] {
 // print prints the orders in the given states, or all of them, and the totals of the run under a table.
 func (r runRows) print(out cmdutil.Output[runRow], states []payout.State) error {
 	foot := newFoot(r.run)
-	var missing []string // at the service
 	err := out.List(func(yield func(runRow, error) bool) {
 		for row, err := range r.in() {
 			if err == nil {
 				foot.add(row)
-				if _, listed := r.statuses[row.ID]; row.ID != "" && !listed {
-					missing = append(missing, row.OrderID)
-				}
 			}
 			if (err != nil || len(states) == 0 || slices.Contains(states, row.State)) && !yield(row, err) {
 				return
@@ -170,8 +169,8 @@ func (r runRows) print(out cmdutil.Output[runRow], states []payout.State) error 
 			r.Note("%s", line)
 		}
 	}
-	if r.statuses != nil && len(missing) > 0 {
-		r.NoteAbout(cmdutil.AboutOrders(missing...), "%s not on the service's list", cmdutil.IsOrAre("order", missing))
+	if len(foot.unlisted) > 0 {
+		r.NoteAbout(cmdutil.AboutOrders(foot.unlisted...), "%s not on the service's list", cmdutil.IsOrAre("order", foot.unlisted))
 	}
 	return err
 }
@@ -273,6 +272,8 @@ type foot struct {
 	units  []unitSum
 	by     []string       // the approvals under which rows of the run were sent
 	sent   map[string]int // how many rows, by their approvals
+
+	unlisted []string // orders
 }
 
 type unitSum struct {
@@ -290,6 +291,9 @@ func (f *foot) add(o runRow) {
 		if f.sent[by]++; f.sent[by] == 1 {
 			f.by = append(f.by, by)
 		}
+	}
+	if o.unlisted {
+		f.unlisted = append(f.unlisted, o.OrderID)
 	}
 	f.rows++
 	f.states[o.State]++
