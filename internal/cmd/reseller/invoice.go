@@ -242,33 +242,42 @@ func (l *invoiceList) pages(page []api.Invoice) iter.Seq2[api.Invoice, error] {
 	return func(yield func(api.Invoice, error) bool) {
 		seen := map[string]bool{}
 		for number := 1; ; number++ {
-			fresh := number == 2 // page 1 may be the first again
-			for _, i := range page {
-				if seen[i.ID] {
-					continue
-				}
-				if seen[i.ID], fresh = true, true; !yield(i, nil) {
+			fresh := slices.DeleteFunc(page, func(i api.Invoice) bool {
+				known := seen[i.ID]
+				seen[i.ID] = true
+				return known
+			})
+			for _, i := range fresh {
+				if !yield(i, nil) {
 					return
 				}
 			}
-			if !fresh {
+			if len(fresh) == 0 && number != 2 { // page 1 may be the first again
 				return
 			}
-			answer, err := l.client.Resellers.Invoices(l.Ctx, l.reseller, l.sent, number, l.size)
-			if err == nil {
-				var ok bool
-				if page, ok = invoicesIn(answer); !ok {
-					err = fmt.Errorf("page %d of the service's list has another shape than that of invoices", number)
-				}
+			var err error
+			if page, err = l.read(number); endsList(err) {
+				return
 			}
 			if err != nil {
-				if !endsList(err) {
-					yield(api.Invoice{}, err)
-				}
+				yield(api.Invoice{}, err)
 				return
 			}
 		}
 	}
+}
+
+// read returns the invoices of a page.
+func (l *invoiceList) read(number int) ([]api.Invoice, error) {
+	answer, err := l.client.Resellers.Invoices(l.Ctx, l.reseller, l.sent, number, l.size)
+	if err != nil {
+		return nil, err
+	}
+	page, ok := invoicesIn(answer)
+	if !ok {
+		return nil, fmt.Errorf("page %d of the service's list has another shape than that of invoices", number)
+	}
+	return page, nil
 }
 
 // endsList reports whether the service refuses a page because there is none of this number.
