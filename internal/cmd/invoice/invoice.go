@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/money"
 	"example.com/till/internal/views"
 	"example.com/till/pkg/api"
 	"github.com/spf13/cobra"
@@ -21,13 +22,7 @@ func Command(a *cmdutil.App) *cobra.Command {
 func createCommand(a *cmdutil.App) *cobra.Command {
 	var req api.CreateInvoice
 	var currency string
-	var items []struct{ flag, text string } // in the order of the command line
-	add := func(flag string) func(string) error {
-		return func(text string) error {
-			items = append(items, struct{ flag, text string }{flag, text})
-			return nil
-		}
-	}
+	var goods items
 	var number int64
 	cmd := cmdutil.NewCommand(a, cmdutil.One, views.Creations, &cobra.Command{
 		Use:   "create --title T --currency C --item NAME=AMOUNT...",
@@ -49,12 +44,8 @@ the invoice was made.`,
 		if req.Currency, err = s.Money.ParseCurrency(currency); err != nil {
 			return fmt.Errorf("--currency: %w", err)
 		}
-		for _, item := range items {
-			goods, price, err := s.Money.ParseItem(item.text, req.Currency, item.flag == "item-minor")
-			if err != nil {
-				return fmt.Errorf("--%s: %w", item.flag, err)
-			}
-			req.Items = append(req.Items, api.InvoiceItem{Name: goods, Amount: price.Minor})
+		if req.Items, err = goods.parse(s.Money, req.Currency); err != nil {
+			return err
 		}
 		if err := req.Validate(); err != nil {
 			return err
@@ -75,8 +66,8 @@ the invoice was made.`,
 	f := cmd.Flags()
 	f.StringVar(&req.Title, "title", "", "title that the customer sees")
 	f.StringVar(&currency, "currency", "", "currency of the invoice, such as Usd")
-	f.Func("item", "one of the goods with its price, such as Coffee=2.50; may be given again", add("item"))
-	f.Func("item-minor", "the same with the price in minor units, such as Coffee=250", add("item-minor"))
+	f.Func("item", "one of the goods with its price, such as Coffee=2.50; may be given again", goods.add("item"))
+	f.Func("item-minor", "the same with the price in minor units, such as Coffee=250", goods.add("item-minor"))
 	f.StringVar(&req.OrderID, "order-id", "", "your own identifier; a second invoice may have it too")
 	f.Int64Var(&number, "number", 0, "number that the customer sees")
 	f.StringVar(&req.CallbackURL, "callback-url", "",
@@ -85,6 +76,27 @@ the invoice was made.`,
 	cmdutil.RequireOne(cmd, "item", "item-minor")
 	cmdutil.Offer(cmd, "currency", a.CompleteCurrencies)
 	return cmd
+}
+
+// items are the flags that name the goods, in the order of the command line.
+type items []struct{ flag, text string }
+
+func (i *items) add(flag string) func(string) error {
+	return func(text string) error {
+		*i = append(*i, struct{ flag, text string }{flag, text})
+		return nil
+	}
+}
+
+func (i items) parse(m money.Registry, currency api.Currency) (all []api.InvoiceItem, err error) {
+	for _, item := range i {
+		name, price, err := m.ParseItem(item.text, currency, item.flag == "item-minor")
+		if err != nil {
+			return nil, fmt.Errorf("--%s: %w", item.flag, err)
+		}
+		all = append(all, api.InvoiceItem{Name: name, Amount: price.Minor})
+	}
+	return all, nil
 }
 
 func getCommand(a *cmdutil.App) *cobra.Command {
