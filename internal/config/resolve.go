@@ -119,17 +119,7 @@ func (s *Settings) merge(in Input) error {
 		if row.def != nil {
 			v.SetDefault(row.key, row.def)
 		}
-		var from Origin
-		text, set := s.profile.Values[row.key]
-		if set && row.home {
-			text = expandHome(s.home, text)
-		}
-		if set || len(s.profile.Lists[row.key]) > 0 || row.key == keyCurrency && len(s.profile.Currencies) > 0 {
-			from = Origin{Kind: FromProfile, Name: s.Profile}
-		}
-		if typed := in.Env(row.env); typed != "" {
-			text, set, from = typed, true, Origin{Kind: FromVariable, Name: row.env}
-		}
+		text, set, from := s.withoutFlag(in, row)
 		if set {
 			texts[row.key] = text
 		}
@@ -148,6 +138,21 @@ func (s *Settings) merge(in Input) error {
 		}
 	}
 	return v.MergeConfigMap(texts)
+}
+
+// withoutFlag returns the value of a setting's variable, or else of the profile, and where it comes from.
+func (s *Settings) withoutFlag(in Input, row setting) (text string, set bool, from Origin) {
+	if typed := in.Env(row.env); typed != "" {
+		return typed, true, Origin{Kind: FromVariable, Name: row.env}
+	}
+	text, set = s.profile.Values[row.key]
+	if set && row.home {
+		text = expandHome(s.home, text)
+	}
+	if set || len(s.profile.Lists[row.key]) > 0 || row.key == keyCurrency && len(s.profile.Currencies) > 0 {
+		from = Origin{Kind: FromProfile, Name: s.Profile}
+	}
+	return text, set, from
 }
 
 // wrongValue returns the error for a value of a setting. A dangerous value is not a usage error.
