@@ -142,11 +142,9 @@ func (e ended) happens(o *Record) (order.Event, error) {
 		return line, errors.New("the record of the attempt is gone")
 	}
 	mine := i == len(o.Attempts)-1 && o.Attempts[i].Ended.IsZero() && (o.State == order.Sending || o.State == order.Unknown)
-	if e.Ending == order.WasAccepted {
-		o.show(e.Withdrawal)
-	}
 	laterDoubt := slices.ContainsFunc(o.Attempts[i+1:], func(a order.Attempt) bool { return a.Outcome == order.WasUncertain })
 	if e.Ending == order.WasAccepted { // also if it was recorded before, and the service has denied it since
+		o.show(e.Withdrawal)
 		o.Attempts[i].Outcome = order.WasAccepted
 	}
 	if o.Attempts[i].Ended.IsZero() {
@@ -157,8 +155,14 @@ func (e ended) happens(o *Record) (order.Event, error) {
 	}
 	if !mine {
 		e.afterAll(o, laterDoubt)
-		return line, nil
+	} else {
+		e.inTime(o)
 	}
+	return line, nil
+}
+
+// inTime is the outcome of the last attempt, when the order has not changed without it.
+func (e ended) inTime(o *Record) {
 	o.Code, o.Reason = e.Code, e.Reason
 	if e.Ending != order.SaidNothing { // SaidNothing adds no knowledge, so a person's decision still holds
 		o.Resolved = nil
@@ -184,7 +188,6 @@ func (e ended) happens(o *Record) (order.Event, error) {
 			fmt.Sprintf("this attempt was not accepted, and the service has shown the order as %s: %s",
 				o.Shown, e.Reason)
 	}
-	return line, nil
 }
 
 // show notes the id under which the service first showed an order.
