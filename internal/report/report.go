@@ -232,26 +232,13 @@ func (r *Report) parts(seller int32, records []api.InvoiceRebate) (parts []invoi
 			part.created = moment{record.Created, at}
 		}
 		first := len(parts)
-		for kind, amounts := range [2]api.CodeAmounts{record.PaidAmount, record.Rebate} {
-			for _, amount := range amounts {
-				if part.currency = r.currency(amount.Code); !r.wants(part.currency) {
-					continue
-				}
-				i := first
-				for i < len(parts) && parts[i].currency != part.currency {
-					i++
-				}
-				if i == len(parts) {
-					parts = append(parts, part)
-				}
-				parts[i].sums[kind].Add(amount.Minor)
-			}
+		parts = r.appendParts(parts, part, record)
+		counts := len(parts) > first
+		if !ok && counts {
+			undated++
 		}
-		if counts := len(parts) > first; !ok && (counts || r.query.Currency == "") {
+		if !ok && (counts || r.query.Currency == "") {
 			unread = append(unread, record)
-			if counts {
-				undated++
-			}
 		}
 	}
 	if len(unread) == 0 || r.query.Span.Open() && r.query.unit() == "" {
@@ -264,6 +251,27 @@ func (r *Report) parts(seller int32, records []api.InvoiceRebate) (parts []invoi
 	}
 	return parts, fmt.Errorf("the rebate of invoice %s is in no period, because its created is not a date and time: %.60q%s",
 		unread[0].ID, unread[0].Created, more)
+}
+
+// appendParts appends a copy of part for each currency of an invoice that the query asks for, with its sums.
+func (r *Report) appendParts(parts []invoice, part invoice, record api.InvoiceRebate) []invoice {
+	first := len(parts)
+	for kind, amounts := range [2]api.CodeAmounts{record.PaidAmount, record.Rebate} {
+		for _, amount := range amounts {
+			if part.currency = r.currency(amount.Code); !r.wants(part.currency) {
+				continue
+			}
+			i := first
+			for i < len(parts) && parts[i].currency != part.currency {
+				i++
+			}
+			if i == len(parts) {
+				parts = append(parts, part)
+			}
+			parts[i].sums[kind].Add(amount.Minor)
+		}
+	}
+	return parts
 }
 
 // count adds a part of an invoice to every sum that it belongs to.
