@@ -27,7 +27,7 @@ func commandGroups() []struct{ title, commands string } {
 	}
 }
 
-// commands returns the builders of the commands that the arguments name, or of all commands.
+// commands returns the builders of the commands and topics that the arguments name, or of all of them.
 func commands(args []string) map[string]func(*cmdutil.App) *cobra.Command {
 	all := map[string]func(*cmdutil.App) *cobra.Command{
 		"withdraw": withdraw.Command, "invoice": invoice.Command, "invite": invoice.InviteCommand,
@@ -36,6 +36,9 @@ func commands(args []string) map[string]func(*cmdutil.App) *cobra.Command {
 		"profile": config.ProfileCommand, "auth": config.AuthCommand, "currency": config.CurrencyCommand,
 		"config": config.Command, "service": config.ServiceCommand,
 		"completion": completionCommand, "version": versionCommand, "schema": schemaCommand, "commands": commandsCommand,
+	}
+	for _, name := range topics() {
+		all[name] = func(*cmdutil.App) *cobra.Command { return topic(name) }
 	}
 	named := map[string]func(*cmdutil.App) *cobra.Command{}
 	for _, arg := range args {

@@ -64,7 +64,7 @@ func usage(a *cmdutil.App, cmd *cobra.Command) string {
 			}
 			text += "\nCommands (" + strings.ToLower(g.title) + "):\n" + listed(commands)
 		}
-		text += "\nTopics (till help TOPIC):\n" + topicNames("", 2)
+		text += "\nTopics (till help TOPIC):\n" + fill("", 2, strings.Join(topics(), ", "))
 	} else if cmd.HasAvailableSubCommands() {
 		text += "\nCommands:\n" + listed(cmd.Commands())
 	}

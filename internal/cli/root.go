@@ -49,7 +49,6 @@ in till commands -o json, and what to heed in the AGENTS.md of the packages.`,
 	for _, build := range commands(args) {
 		root.AddCommand(build(a))
 	}
-	root.AddCommand(helpTopics()...)
 	root.SetHelpCommand(help(a, root))
 	completeGlobals(a, root)
 	prepare(a, root, deeds())

@@ -46,17 +46,20 @@ func linesFor[T any](rows []T, indent int, of func(T) (name, about string)) stri
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// helpTopics returns the topics as commands, in alphabetical order. Cobra treats a command that cannot be run
-// as a help topic.
-func helpTopics() (topics []*cobra.Command) {
+// topics returns the names of the topics, in alphabetical order.
+func topics() (names []string) {
 	files, _ := helpFiles.ReadDir("help")
 	for _, file := range files {
-		name := strings.TrimSuffix(file.Name(), ".txt")
-		text, _ := helpFiles.ReadFile("help/" + file.Name())
-		short, _, _ := strings.Cut(string(text), "\n")
-		topics = append(topics, &cobra.Command{Use: name, Short: short, Example: "  till help " + name})
+		names = append(names, strings.TrimSuffix(file.Name(), ".txt"))
 	}
-	return topics
+	return names
+}
+
+// topic returns a topic as a command. Cobra treats a command that cannot be run as a help topic.
+func topic(name string) *cobra.Command {
+	text, _ := helpFiles.ReadFile("help/" + name + ".txt")
+	short, _, _ := strings.Cut(string(text), "\n")
+	return &cobra.Command{Use: name, Short: short, Example: "  till help " + name}
 }
 
 // topicPage returns the page of a topic, or "" for a command.
@@ -107,15 +110,7 @@ func overview(a *cmdutil.App, root *cobra.Command) string {
 			label = ""
 		}
 	}
-	return b.String() + topicNames("Topics", 11)
-}
-
-func topicNames(label string, indent int) string {
-	var names []string
-	for _, topic := range helpTopics() {
-		names = append(names, topic.Name())
-	}
-	return fill(label, indent, strings.Join(names, ", "))
+	return b.String() + fill("Topics", 11, strings.Join(topics(), ", "))
 }
 
 // fill breaks text into lines of at most helpWidth columns. The first line begins with label, padded to
