@@ -518,12 +518,12 @@ const mostAtOnce = 7 // so that a small plan has parts
 		"internal/journal/run.go", `
 		time.Sleep(betweenPieces)
 	}
-`, `
+	return l.locked(ctx,`, `
 		killpoint("in-run")
 		time.Sleep(betweenPieces)
 	}
 	killpoint("in-run")
-`,
+	return l.locked(ctx,`,
 	},
 	{
 		"pkg/payout/apply.go", `
