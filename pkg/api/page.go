@@ -103,8 +103,8 @@ func eachWithdrawal(ctx context.Context, opts ListOptions, fetch fetchPage) iter
 		ahead := newPager(ctx, fetch)
 		defer ahead.stop()
 		first, got, err := firstPage(ahead, opts.FirstPage)
-		recent, pages, stale, seen := newRecent(), 0, 0, int64(0)
-		last := false // as many pages as the service counts were read
+		recent := recent{before: map[string]bool{}, now: map[string]bool{}}
+		pages, last := 0, false // last: as many pages as the service counts were read
 		for err == nil {
 			if opts.OnPage != nil {
 				opts.OnPage(got)
@@ -112,21 +112,13 @@ func eachWithdrawal(ctx context.Context, opts ListOptions, fetch fetchPage) iter
 			if got.size <= largeAnswer {
 				ahead.want(first+pages+1, int64(first)+got.PageCount-1)
 			}
-			pages++
-			stale++
-			for _, item := range got.Items {
-				if !recent.add(item.ID) {
-					continue
-				}
-				seen, stale = seen+1, 0
-				if !yield(item, nil) {
-					return
-				}
+			if !recent.pass(got.Items, yield) {
+				return
 			}
-			recent.endPage()
+			pages++
 			last = int64(pages) >= got.PageCount
 			// A page 0 without rows proves nothing if the service may count from 1.
-			if stale == 2 || last && seen == got.Total && (seen > 0 || opts.FirstPage != PageBaseAuto) {
+			if recent.stale == 2 || last && recent.all == got.Total && (recent.all > 0 || opts.FirstPage != PageBaseAuto) {
 				return
 			}
 			got, err = ahead.page(first + pages)
@@ -159,24 +151,31 @@ func firstPage(ahead *pager, base PageBase) (int, WithdrawalPage, error) {
 // recent remembers the ids of the previous pages. Withdrawals made while a list is read push others onto the
 // next page, where they are not yielded again. It remembers at least the previous page and recentIDs, and not
 // many more. So a long list takes no more memory than a short one.
-type recent struct{ before, now map[string]bool }
+type recent struct {
+	before, now map[string]bool
+	all         int64 // how many were new
+	stale       int   // how many pages in a row had none
+}
 
 const recentIDs = 1000
 
-func newRecent() *recent { return &recent{map[string]bool{}, map[string]bool{}} }
-
-// add remembers an id, and reports whether it is new.
-func (r *recent) add(id string) bool {
-	isNew := !r.now[id] && !r.before[id]
-	r.now[id] = true
-	return isNew
-}
-
-func (r *recent) endPage() {
+// pass yields the new withdrawals of a page, and reports whether yield wants more.
+func (r *recent) pass(page []Withdrawal, yield func(Withdrawal, error) bool) bool {
+	r.stale++
+	for _, w := range page {
+		known := r.now[w.ID] || r.before[w.ID]
+		if r.now[w.ID] = true; known {
+			continue
+		}
+		if r.all, r.stale = r.all+1, 0; !yield(w, nil) {
+			return false
+		}
+	}
 	if len(r.now) >= recentIDs {
 		r.before, r.now = r.now, r.before
 		clear(r.now)
 	}
+	return true
 }
 
 // mayMeanNoSuchPage reports whether a refusal may be about the page's number. A 500 might be, but it may also
