@@ -84,11 +84,8 @@ func (e *WaitError) Unwrap() []error { return []error{e.Err, e.Trouble} }
 // asks for, unless the service refuses the key or does not know the id, or poll.Passes says otherwise. The
 // error is a *WaitError, or an *InvalidError about poll.
 func WaitFor(ctx context.Context, poll Poll, read func(context.Context) (done bool, err error)) error {
-	if poll.Interval < 0 {
-		return invalid("interval", "%s is negative", poll.Interval)
-	}
-	if poll.Timeout < 0 {
-		return invalid("timeout", "%s is negative", poll.Timeout)
+	if err := poll.check(); err != nil {
+		return err
 	}
 	if poll.Timeout > 0 {
 		var cancel context.CancelFunc
@@ -164,6 +161,16 @@ func (s *Invoices) WaitFor(ctx context.Context, id string, wait Wait) (Invoice, 
 	})
 }
 
+func (p Poll) check() error {
+	if p.Interval < 0 {
+		return invalid("interval", "%s is negative", p.Interval)
+	}
+	if p.Timeout < 0 {
+		return invalid("timeout", "%s is negative", p.Timeout)
+	}
+	return nil
+}
+
 func (w Wait) check() error {
 	if len(w.Status)+len(w.State) == 0 {
 		return invalid("status", "there is none to wait for: name one")
@@ -199,9 +206,7 @@ func waitFor[T any](
 		if now.State == "" && len(wait.State) > 0 {
 			return false, fmt.Errorf("the answer about %s %s has no state", now.kind, id)
 		}
-		failed = among(now.Status, wait.FailOn) || now.State != "" && among(now.State, wait.FailOn)
-		done = failed || (len(wait.Status) == 0 || among(now.Status, wait.Status)) &&
-			(len(wait.State) == 0 || among(now.State, wait.State))
+		done, failed = wait.endsWith(now)
 		if !done && wait.Progress != nil {
 			wait.Progress(now)
 		}
@@ -214,6 +219,13 @@ func waitFor[T any](
 		e.Reading = now
 	}
 	return last, err
+}
+
+// endsWith reports whether a reading ends the wait, and whether it is one to fail on.
+func (w Wait) endsWith(now Reading) (done, failed bool) {
+	failed = among(now.Status, w.FailOn) || now.State != "" && among(now.State, w.FailOn)
+	return failed || (len(w.Status) == 0 || among(now.Status, w.Status)) &&
+		(len(w.State) == 0 || among(now.State, w.State)), failed
 }
 
 func among(name string, names []string) bool {
