@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"hash/maphash"
 	"iter"
@@ -56,13 +57,18 @@ func (l *Ledger) Changes(ctx context.Context, p *Plan) iter.Seq2[Change, error] 
 	return func(yield func(Change, error) bool) {
 		m := p.maker(nil)
 		m.ctx, m.ledger = ctx, l.ledger
-		for change, err := range m.changed(p.Name()) {
-			if err == nil && change.Kind == NewAddress {
-				change.Times, err = l.ledger.TimesPaid(ctx, change.Was.Address)
+		enough := errors.New("no more is wanted")
+		err := m.changed(p.Name(), func(c Change) (err error) {
+			if c.Kind == NewAddress {
+				c.Times, err = l.ledger.TimesPaid(ctx, c.Was.Address)
 			}
-			if !yield(change, asError(err)) || err != nil {
-				return
+			if err == nil && !yield(c, nil) {
+				err = enough
 			}
+			return err
+		})
+		if err != nil && err != enough {
+			yield(Change{}, asError(err))
 		}
 	}
 }
@@ -78,65 +84,48 @@ type unfound struct {
 	unlike [keys]bool // what it is known by was paid to several addresses, so that it says nothing
 }
 
-// changed yields how rows differ from the newest run that has the same payee: first what differs from the newest
-// run, then what differs from the one before, and at last the new payees. It leaves out the run of a name.
-func (m *maker) changed(but string) iter.Seq2[Change, error] {
-	return func(yield func(Change, error) bool) {
-		runs, related, err := m.earlier(but)
-		if err != nil {
-			yield(Change{}, err)
-		}
-		if err != nil || len(runs) == 0 {
-			return
-		}
-		var left []unfound
-		for i := range m.rows { // if nothing else relates the file to the runs, only the rows that name somebody
-			if r := m.planRow(i); related || r.Note+r.Reference != "" {
-				left = append(left, unfound{row: uint32(i)})
-			}
-		}
-		all := len(left)
-		left, more := m.sinceRuns(runs, left, yield)
-		if !more || len(left) == all && !related { // the file is about other people
-			return
-		}
-		for _, u := range left {
-			if !yield(Change{Kind: NewPayee, Row: m.planRow(int(u.row)), Run: runs[0].Name, at: int(u.row)}, nil) {
-				return
-			}
+// changed passes to each how rows differ from the newest run that has the same payee: first what differs from
+// the newest run, then what differs from the one before, and at last the new payees. It leaves out the run of
+// a name.
+func (m *maker) changed(but string, each func(Change) error) error {
+	runs, related, err := m.earlier(but)
+	if err != nil || len(runs) == 0 {
+		return err
+	}
+	var left []unfound
+	for i := range m.rows { // if nothing else relates the file to the runs, only the rows that name somebody
+		if r := m.planRow(i); related || r.Note+r.Reference != "" {
+			left = append(left, unfound{row: uint32(i)})
 		}
 	}
-}
-
-// sinceRuns yields how rows differ from the newest runs. It returns those whose payees none of them has, and whether
-// more changes are wanted.
-func (m *maker) sinceRuns(
-	runs []journal.Run, rows []unfound, yield func(Change, error) bool,
-) (left []unfound, more bool) {
-	left, more = rows, true
-	read := 0
-	for n, run := range runs {
-		if len(left) == 0 || n == maxRuns || read > maxRunRows {
+	all, read := len(left), 0
+	for _, run := range runs[:min(len(runs), maxRuns)] {
+		if len(left) == 0 || read > maxRunRows {
 			break
 		}
 		before, err := payeesOf(m.ctx, m.ledger, run)
 		if err != nil {
-			yield(Change{}, err)
-			return nil, false
+			return err
 		}
 		read += len(before.rows)
-		if left, more = m.sinceRun(&before, left, yield); !more {
-			break
+		if left, err = m.changedSince(&before, left, each); err != nil {
+			return err
 		}
 	}
-	return left, more
+	if len(left) == all && !related { // the file is about other people
+		return nil
+	}
+	for _, u := range left {
+		if err := each(Change{Kind: NewPayee, Row: m.planRow(int(u.row)), Run: runs[0].Name, at: int(u.row)}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// sinceRun yields how rows differ from a run. It returns those whose payees the run does not have, and whether more
-// changes are wanted.
-func (m *maker) sinceRun(
-	run *payees, rows []unfound, yield func(Change, error) bool,
-) (left []unfound, more bool) {
+// changedSince passes to each how rows differ from a run. It returns those whose payees the run does not have, in
+// the memory of rows.
+func (m *maker) changedSince(run *payees, rows []unfound, each func(Change) error) (left []unfound, err error) {
 	left = rows[:0]
 	for _, u := range rows {
 		changes, known := run.changes(m.planRow(int(u.row)), &u)
@@ -144,12 +133,13 @@ func (m *maker) sinceRun(
 			left = append(left, u)
 		}
 		for _, change := range changes {
-			if change.at = int(u.row); !yield(change, nil) {
-				return nil, false
+			change.at = int(u.row)
+			if err := each(change); err != nil {
+				return nil, err
 			}
 		}
 	}
-	return left, true
+	return left, nil
 }
 
 // earlier returns the runs of the same batch or layout, but for the one that is left out, the newest first. Files
@@ -308,10 +298,7 @@ func (p *payees) changes(r PlanRow, u *unfound) (all []Change, found bool) {
 
 // changes warns of what has changed since the last runs of the batch or layout.
 func (m *maker) changes() error {
-	for c, err := range m.changed("") {
-		if err != nil {
-			return err
-		}
+	return m.changed("", func(c Change) error {
 		switch who, i := c.Who(), c.at; c.Kind {
 		case NewPayee:
 			m.about(newPayee, i, "%s: a payee in %s that the last runs do not have", who, c.Row.Currency.Code)
@@ -333,8 +320,8 @@ func (m *maker) changes() error {
 		case NewAmount:
 			m.about(movedAmount, i, "%s: %s, and %s the last time", who, m.money.Format(c.Row.Amount), m.money.Format(c.Was.Amount))
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // A look is what people compare of an address: its beginning, and its end.
