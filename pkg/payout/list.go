@@ -271,21 +271,11 @@ func (s *Sender) readUntil(
 				return err
 			}
 		}
-		for o, err := range s.ledger.Unshown(ctx) { // some may have been sent since the last reading
-			if err != nil {
-				return err
-			}
-			unshown[o.OrderID] = true
-		}
-		status, err := s.ledger.Status(ctx)
+		r, err := s.beginReading(ctx, begin, unshown)
 		if err != nil {
 			return err
 		}
-		r, err := begin(status)
-		if err != nil {
-			return err
-		}
-		r.status, r.unshown, r.shown = status, unshown, shown
+		r.shown = shown
 		err = r.read(ctx, s)
 		if why, _ = err.(*lack); err != nil && why == nil {
 			return err
@@ -295,6 +285,29 @@ func (s *Sender) readUntil(
 		}
 	}
 	return givenUp(why)
+}
+
+// beginReading returns the reading that begin makes, and adds to unshown the orders that the list has not
+// shown yet: some may have been sent since the last reading.
+func (s *Sender) beginReading(
+	ctx context.Context, begin func(journal.AccountStatus) (*reading, error), unshown map[string]bool,
+) (*reading, error) {
+	for o, err := range s.ledger.Unshown(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		unshown[o.OrderID] = true
+	}
+	status, err := s.ledger.Status(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r, err := begin(status)
+	if err != nil {
+		return nil, err
+	}
+	r.status, r.unshown = status, unshown
+	return r, nil
 }
 
 // givenUp returns the error of a list that was read in vain. why is what its last reading lacked.
