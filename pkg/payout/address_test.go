@@ -120,9 +120,7 @@ func TestAppendLine(t *testing.T) {
 func TestCheckDecimals(t *testing.T) {
 	row := PlanRow{CreateWithdrawal: api.CreateWithdrawal{Currency: testDoge,
 		Amount: api.Amount{Kind: api.Crypto, Code: "Doge", Minor: 1_000_000}, Address: "a", ExternalOrderID: "1"}}
-	with := func(decimals int) []Currency {
-		return []Currency{{Code: "DOGE", Kind: api.Crypto, Decimals: decimals}}
-	}
+	with := func(decimals int) []Currency { return []Currency{{Code: "DOGE", Kind: api.Crypto, Decimals: decimals}} }
 	for name, c := range map[string]struct {
 		then, now []Currency
 		says      string // empty: it is accepted

@@ -144,8 +144,7 @@ func TestVerifyKeyWithoutHistory(t *testing.T) {
 		"unknown":    {func(d *desk) { d.bring(asked("10"), outUnknown) }, false},
 		"being sent": {func(d *desk) { d.sends(asked("10")) }, false},
 		"in conflict": {func(d *desk) {
-			ok(d.t, errorOf(d.ledger.Settle(d.t.Context(),
-				journal.Evidence{OrderID: "10", Withdrawal: "w9", Differs: "x"})))
+			ok(d.t, errorOf(d.ledger.Settle(d.t.Context(), journal.Evidence{OrderID: "10", Withdrawal: "w9", Differs: "x"})))
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -286,9 +286,7 @@ func TestApplyStaysUnknown(t *testing.T) {
 // order on it is not sent.
 func TestRejectedRowsAreLookedUp(t *testing.T) {
 	eachJournal(t, func(t *testing.T, d *desk) {
-		d.s.onCreate = on("102", func() (int, string, bool) {
-			return 422, envelope, true
-		})
+		d.s.onCreate = on("102", func() (int, string, bool) { return 422, envelope, true })
 		p := d.plan(nil, dueTo(3)...)
 		d.mustApply(p, ApplyOptions{}).want(t, map[State]int{StateAccepted: 2, StateRejected: 1})
 		d.mustApply(p, ApplyOptions{RetryRejected: true}).want(t, map[State]int{StateAccepted: 3})
@@ -305,8 +303,7 @@ func TestApplyGivesUpAfterFiveUnknown(t *testing.T) {
 		want map[State]int
 	}{
 		"five one after the other": {nil, map[State]int{StateUnknown: 5, StatePlanned: 5}},
-		"never five": {map[string]bool{"105": true, "109": true},
-			map[State]int{StateUnknown: 8, StateAccepted: 2}},
+		"never five":               {map[string]bool{"105": true, "109": true}, map[State]int{StateUnknown: 8, StateAccepted: 2}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

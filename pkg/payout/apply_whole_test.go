@@ -176,9 +176,7 @@ func TestPreparedPlans(t *testing.T) {
 	second, all := d.begun(d.plan(nil, due("102")), ApplyOptions{})
 	ok(t, first.Send(t.Context(), t.Context(), tally))
 	other := d.another().Sender
-	applies := func() (*Applier, error) {
-		return other.Applier(t.Context(), d.plan(nil, due("9")), ApplyOptions{})
-	}
+	applies := func() (*Applier, error) { return other.Applier(t.Context(), d.plan(nil, due("9")), ApplyOptions{}) }
 	if _, err := applies(); !errors.Is(err, journal.Busy) {
 		t.Errorf("while the second plan is prepared: %v", err)
 	}

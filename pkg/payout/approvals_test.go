@@ -306,9 +306,7 @@ func TestDemandWhileSending(t *testing.T) {
 	raise := func(t *testing.T, d *desk) func() {
 		approvals, _ := d.approvedBy("ann", "bob")
 		other := d.open()
-		return sync.OnceFunc(func() {
-			ok(t, (&Ledger{other}).Remember(t.Context(), approvals))
-		})
+		return sync.OnceFunc(func() { ok(t, (&Ledger{other}).Remember(t.Context(), approvals)) })
 	}
 	t.Run("a single withdrawal", func(t *testing.T) {
 		eachJournal(t, func(t *testing.T, d *desk) {

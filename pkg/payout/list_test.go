@@ -178,8 +178,7 @@ func TestAmountsThatFloat(t *testing.T) {
 		scans  int
 		state  State // empty: the scans never agree
 	}{
-		"another unit": {func(n int) row { return row{"Fiat": row{"USD": 2500 + n}} },
-			true, 2, StateAccepted},
+		"another unit": {func(n int) row { return row{"Fiat": row{"USD": 2500 + n}} }, true, 2, StateAccepted},
 		"another unit, of a new order": {func(n int) row { return row{"Fiat": row{"USD": 2500 + n}} },
 			false, 2, StateAccepted},
 		"the unit that was sent": {func(n int) row { return row{"Crypto": row{"Btc": 5000 + n}} }, true, 5, ""},
@@ -251,8 +250,7 @@ func TestRecordsThatCannotBeRead(t *testing.T) {
 		"its amount, at another one": {func(r row) { r["amount"] = 7; r["address"] = "bc1qother" }, StateConflict, ""},
 		"its currency":               {func(r row) { r["currency"] = "Btc" }, StateAccepted, ""},
 		"one of two order ids":       {func(r row) { r["external_id"] = "x" }, StateAccepted, ""},
-		"both order ids": {func(r row) { r["external_id"], r["external_order_id"] = "x", 7 },
-			"", "withdrawal w2: "},
+		"both order ids":             {func(r row) { r["external_id"], r["external_order_id"] = "x", 7 }, "", "withdrawal w2: "},
 		"the only order id": {func(r row) { r["external_order_id"] = 7; delete(r, "external_id") },
 			"", "withdrawal w2: "},
 		"its id": {func(r row) { delete(r, "id") }, "", "record 1 of page 1: "},
@@ -400,8 +398,7 @@ func TestLookupTimeoutOfSince(t *testing.T) {
 	if late.Stop() {
 		close(release)
 	}
-	wantKind(t, err, ReadFailed, "",
-		"within 200ms (lookup_timeout)")
+	wantKind(t, err, ReadFailed, "", "within 200ms (lookup_timeout)")
 	d.s.wantCreates(0)
 }
 

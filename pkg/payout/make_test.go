@@ -192,9 +192,8 @@ func TestMakeTellsEverythingThatIsWrong(t *testing.T) {
 			says: []string{"line 1: foo: there is no column", "line 1: amount: the column is there twice",
 				"line 2: amount: |exponent", "line 3: address: it is missing"}},
 		"an empty file": {text: "", says: []string{"line 1: the file is empty"}},
-		"JSON as CSV": {text: `{"order_id":"1"}` + "\n",
-			says: []string{"line 1: it is an object|--format jsonl"}},
-		"UTF-16": {text: "\xff\xfeo\x00r\x00", says: []string{"line 1: this is not a header"}},
+		"JSON as CSV":   {text: `{"order_id":"1"}` + "\n", says: []string{"line 1: it is an object|--format jsonl"}},
+		"UTF-16":        {text: "\xff\xfeo\x00r\x00", says: []string{"line 1: this is not a header"}},
 		"a long line": {text: header + "\n1,Btc,1," + strings.Repeat("a", 128<<10) + "\n2,Btc,x,a\n",
 			says: []string{"line 2: it is longer than 65536 bytes", "line 3: amount: "}},
 		"a long reference": {text: header + ",reference\n1,Btc,0.1,a," + strings.Repeat("é", 140) + "\n2,Btc,0.1,b," +
@@ -465,8 +464,7 @@ func makeHoldsOrderIDsAgainstTheJournal(t *testing.T, p *planner) {
 	p.bring(under("3", "a"), outUnknown)
 	p.bring(under("4", "a"), outRejected)
 	p.dies(under("5", "a"))
-	made, rows := p.must(header, "1,Btc,0.5,a", "2,Btc,0.5,a", "3,Btc,0.5,a", "4,Btc,0.5,a", "5,Btc,0.5,a",
-		"6,Btc,0.5,a")
+	made, rows := p.must(header, "1,Btc,0.5,a", "2,Btc,0.5,a", "3,Btc,0.5,a", "4,Btc,0.5,a", "5,Btc,0.5,a", "6,Btc,0.5,a")
 	if made.Known.Before != 2 || made.Known.States[StateUnknown]+made.Known.States[StateSending] != 2 ||
 		made.Known.States[StateConflict] != 0 || len(rows) != 6 {
 		t.Errorf("%+v", made)
@@ -484,8 +482,7 @@ func makeHoldsOrderIDsAgainstTheJournal(t *testing.T, p *planner) {
 		t.Errorf("%q", got)
 	}
 	other := *p
-	other.Ledger = &Ledger{ledgerOf(t, p.ledger.Journal(), Account{Address: p.Ledger.Account().Address,
-		Name: "another"})}
+	other.Ledger = &Ledger{ledgerOf(t, p.ledger.Journal(), Account{Address: p.Ledger.Account().Address, Name: "another"})}
 	if made, _ := other.must(header, "1,Btc,0.5,b"); made.Known.Before != 0 {
 		t.Error("another account's orders count")
 	}

@@ -92,8 +92,7 @@ func TestLiveOfNothing(t *testing.T) {
 	if got, err := d.Live(t.Context(), Filter{Run: "cafe0001"}); err != nil || len(got) > 0 {
 		t.Errorf("got %v, %v", got, err)
 	}
-	ok(t, d.account(Account{Address: d.s.URL, Name: "other"}).NoteKey(t.Context(), "key2",
-		journal.KeyChecked))
+	ok(t, d.account(Account{Address: d.s.URL, Name: "other"}).NoteKey(t.Context(), "key2", journal.KeyChecked))
 	d.key = "key2"
 	wantKind(t, errorOf(d.Live(t.Context(), Filter{Run: "cafe0001"})), Refused, RuleAccount)
 	if _, gets, lists := d.s.counts(); gets+lists > 0 {
@@ -262,8 +261,7 @@ func TestReconcileRunOfNothing(t *testing.T) {
 		t.Error("the list was read for nothing")
 	}
 	// This does not accept the key of another account.
-	ok(t, d.account(Account{Address: d.s.URL, Name: "other"}).NoteKey(t.Context(), "key2",
-		journal.KeyChecked))
+	ok(t, d.account(Account{Address: d.s.URL, Name: "other"}).NoteKey(t.Context(), "key2", journal.KeyChecked))
 	d.key = "key2"
 	wantKind(t, errorOf(d.ReconcileRun(t.Context(), "")), Refused, RuleAccount)
 }
@@ -280,8 +278,7 @@ func TestReconcileRunThatFails(t *testing.T) {
 	wantCall(t, errorOf(d.ReconcileRun(t.Context(), "cafe0002")), api.Failed, 503)
 	d.wantState("10", StateUnknown)
 
-	ok(t, d.account(Account{Address: d.s.URL, Name: "other"}).NoteKey(t.Context(), "key2",
-		journal.KeyChecked))
+	ok(t, d.account(Account{Address: d.s.URL, Name: "other"}).NoteKey(t.Context(), "key2", journal.KeyChecked))
 	d.key = "key2"
 	if _, err := d.ReconcileRun(t.Context(), "cafe0001"); !errors.As(err, new(*Error)) {
 		t.Errorf("with another account's key: %v", err)

@@ -84,9 +84,7 @@ func TestReconcileOne(t *testing.T) {
 			d.bring(asked("10"), outNotLeft)
 			d.s.take(body("10"))
 		}, StateAccepted},
-		"accepted": {func(d *desk) {
-			d.bring(asked("10"), outAccepted(d.s.take(body("10"))))
-		}, StateAccepted},
+		"accepted": {func(d *desk) { d.bring(asked("10"), outAccepted(d.s.take(body("10")))) }, StateAccepted},
 		"accepted, other address": {func(d *desk) {
 			d.bring(asked("10"), outAccepted(d.s.take(body("10"))))
 			d.s.rows[0]["address"] = "x"

@@ -370,9 +370,7 @@ func TestOutcomeIsTriedAgain(t *testing.T) {
 			eachJournal(t, func(t *testing.T, d *desk) {
 				d.history()
 				var open func()
-				d.s.onCreate = during("102", func() {
-					open = d.closeOrders()
-				})
+				d.s.onCreate = during("102", func() { open = d.closeOrders() })
 				pauses := 0
 				d.pause = func(context.Context, time.Duration) error {
 					if pauses++; pauses == 3 {

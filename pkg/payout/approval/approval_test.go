@@ -247,8 +247,7 @@ func TestPersons(t *testing.T) {
 		want   int   // persons who signed
 		people []string
 	}{
-		"two persons": {[]string{row("ann", "", keys[0]), row("bob", "", keys[1])}, []int{0, 1}, 2,
-			[]string{"ann", "bob"}},
+		"two persons": {[]string{row("ann", "", keys[0]), row("bob", "", keys[1])}, []int{0, 1}, 2, []string{"ann", "bob"}},
 		"one with two keys": {[]string{row("ann", "", keys[0]), row("ann", "", keys[1]), row("bob", "", keys[2])},
 			[]int{0, 1}, 1, []string{"ann", "bob"}},
 		"a key of two principals": {[]string{row("ann", "", keys[0]), row("bob", "", keys[0])}, []int{0},
