@@ -15,7 +15,6 @@ import (
 	"example.com/till/internal/journal"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout/order"
-	"github.com/jackc/pgx/v5"
 )
 
 // eachJournal runs a test with each kind of journal.
@@ -192,18 +191,6 @@ func TestApplySendsEachRowOnce(t *testing.T) {
 	})
 }
 
-func TestApplySideBySide(t *testing.T) {
-	eachJournal(t, func(t *testing.T, d *desk) {
-		tally := d.mustApply(d.plan(nil, dueTo(200)...), ApplyOptions{Concurrency: 16})
-		tally.want(t, map[State]int{StateAccepted: 200})
-		got := d.arrived()
-		slices.Sort(got)
-		if len(got) != 200 || len(slices.Compact(got)) != 200 {
-			t.Errorf("creates of %v arrived", got)
-		}
-	})
-}
-
 // TestApplyStops checks that after a run was stopped, the rest is planned, and the next apply sends only the
 // rest.
 func TestApplyStops(t *testing.T) {
@@ -279,21 +266,6 @@ func TestApplyStaysUnknown(t *testing.T) {
 		d.mustApply(p, ApplyOptions{KeepGoing: true}).want(t, map[State]int{StateAccepted: 2, StateUnknown: 1})
 		d.s.wantCreates(3)
 		d.wantState("101", StateUnknown)
-	})
-}
-
-// TestRejectedRowsAreLookedUp checks that the list is read before a rejected row is sent again, and that an
-// order on it is not sent.
-func TestRejectedRowsAreLookedUp(t *testing.T) {
-	eachJournal(t, func(t *testing.T, d *desk) {
-		d.s.onCreate = on("102", func() (int, string, bool) { return 422, envelope, true })
-		p := d.plan(nil, dueTo(3)...)
-		d.mustApply(p, ApplyOptions{}).want(t, map[State]int{StateAccepted: 2, StateRejected: 1})
-		d.mustApply(p, ApplyOptions{RetryRejected: true}).want(t, map[State]int{StateAccepted: 3})
-		if o := d.wantState("102", StateAccepted); !strings.HasPrefix(o.Reason, "found on the service's list") {
-			t.Errorf("it says %q", o.Reason)
-		}
-		d.s.wantCreates(3)
 	})
 }
 
@@ -429,29 +401,6 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// TestContentChangesUnderARun checks that if a person gives an order other content during a run, the run
-// sends what its plan says or nothing.
-func TestContentChangesUnderARun(t *testing.T) {
-	d := newDesk(t)
-	p, other := d.plan(nil, dueTo(3)...), d.another()
-	changed := asked("103")
-	changed.request.Amount.Minor = 1
-	d.s.onCreate = during("102", func() { other.bring(changed, outRejected) })
-	wantKind(t, errorOf(d.apply(p, ApplyOptions{RetryRejected: true})), Refused, RuleOrderID)
-	d.wantArrived("101", "102")
-}
-
-func TestApplyConflict(t *testing.T) {
-	d := newDesk(t)
-	p := d.plan(nil, dueTo(3)...)
-	d.s.set(func() { d.s.take(body("102")); d.s.rows[0]["address"] = "elsewhere" })
-	wantKind(t, errorOf(d.apply(p, ApplyOptions{})), Conflict, "")
-	d.wantState("102", StateConflict)
-	_, err := d.apply(p, ApplyOptions{KeepGoing: true}) // the unknown order is from before
-	wantKind(t, err, Conflict, "")
-	d.s.wantCreates(0)
-}
-
 // TestApplyReadsBack checks that the first row is read back before others are sent.
 func TestApplyReadsBack(t *testing.T) {
 	drop := func(d *desk) {
@@ -537,19 +486,6 @@ func TestApplyTellsWhatItCannotRecord(t *testing.T) {
 	d.Ledger = &Ledger{d.open()}
 	ok(t, d.ledger.Reap(t.Context()))
 	d.wantState("102", StateUnknown)
-}
-
-func TestOneApplyAtATime(t *testing.T) {
-	d := newDesk(t)
-	other := d.another().Sender
-	p, q := d.plan(nil, due("101")), d.plan(nil, due("102"))
-	ok(t, errorOf(d.Applier(t.Context(), p, ApplyOptions{})))
-	for name, plan := range map[string]*Plan{"another plan": q, "the same plan": p} {
-		if _, err := other.Applier(t.Context(), plan, ApplyOptions{}); !errors.Is(err, journal.Busy) ||
-			journal.AsError(err).Run != p.Name() {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
 }
 
 // TestMachinesShareARun checks that each row is sent by one of three machines that share a run, even if one
@@ -775,17 +711,6 @@ func TestPreviewIsNotForgotten(t *testing.T) {
 	}
 }
 
-// TestUnknownBeforeTheFirstRow checks that nothing is sent if an order of the run has become unknown after
-// LookUp.
-func TestUnknownBeforeTheFirstRow(t *testing.T) {
-	eachJournal(t, func(t *testing.T, d *desk) {
-		x, tally := d.begun(d.plan(nil, dueTo(5)...), ApplyOptions{})
-		d.bring(asked("101"), outUnknown) // where PostgreSQL seldom begins
-		wantKind(t, x.Send(t.Context(), t.Context(), tally), Unknown, "")
-		d.s.wantCreates(0)
-	})
-}
-
 // TestOnePlanOfABatchInOneProcess checks that a program which has prepared two plans of a batch cannot send
 // the older one while, or after, the newer one is sent, nor the newer one while the older one is sent.
 func TestOnePlanOfABatchInOneProcess(t *testing.T) {
@@ -831,33 +756,6 @@ func TestOnePlanOfABatchInOneProcess(t *testing.T) {
 		d.s.set(func() { d.s.onCreate = nil })
 		d.mustApply(fourth, ApplyOptions{}) // once the others are sent, it can be
 	})
-}
-
-// TestOneRunOfABatchAtATime checks that a newer plan of a batch cannot be applied while another machine
-// applies a plan of the batch.
-func TestOneRunOfABatchAtATime(t *testing.T) {
-	d := deskAt(t, pgtest.Shared(t).Database(t))
-	old := d.plan(may(""), dueTo(3)...)
-	x := d.applier(old, ApplyOptions{})
-	ok(t, x.Begin(t.Context(), 0))
-	second := d.another().Sender
-	if _, err := second.Applier(t.Context(), old, ApplyOptions{}); err != nil {
-		t.Errorf("the same plan: %v", err)
-	}
-	newer := d.plan(may(old.Name()), dueTo(4)...)
-	if _, err := second.Applier(t.Context(), newer, ApplyOptions{}); !errors.Is(err, journal.Busy) ||
-		journal.AsError(err).Run != old.Name() {
-		t.Errorf("a newer plan of the batch: %v", err)
-	}
-	d.ledger.Journal().Close()
-	for applying := 1; applying > 0; { // the server takes a moment to see that a session has ended
-		living, err := second.ledger.Journal().Appliers(t.Context())
-		ok(t, err)
-		applying = len(living)
-	}
-	y, err := second.Applier(t.Context(), newer, ApplyOptions{})
-	ok(t, err)
-	ok(t, y.Begin(t.Context(), 0))
 }
 
 // TestRefusedKeyBeatsTooManyCalls checks that a refused key is reported rather than too many calls, whichever
@@ -990,75 +888,6 @@ func TestDoubtIsLookedForBackToItsAttempt(t *testing.T) {
 	ok(t, err)
 	tally.want(t, map[State]int{StateAccepted: 1, StateUnknown: 1})
 	d.s.wantCreates(1)
-}
-
-// TestAccountIsRenamedUnderARun checks that a sender whose account was renamed sends nothing more.
-func TestAccountIsRenamedUnderARun(t *testing.T) {
-	d := newDesk(t)
-	p := d.plan(nil, dueTo(3)...)
-	x, tally := d.begun(p, ApplyOptions{})
-	other := Account{Address: d.s.URL, Name: "renamed"}
-	if err := d.open().Journal().Rename(t.Context(), d.ledger.Account(), other); !errors.Is(err, journal.Busy) {
-		t.Errorf("while it applies: %v", err)
-	}
-	if err := d.ledger.Journal().Rename(t.Context(), d.ledger.Account(),
-		other); err != nil { // done with the running sender's own journal, as if by another process
-		t.Fatal(err)
-	}
-	wantKind(t, x.Send(t.Context(), t.Context(), tally), Refused, RuleAccount)
-	d.s.wantCreates(0)
-	_, err := d.send(asked("9"))
-	wantKind(t, err, Refused, RuleKey) // otherwise the key would be tied to an account of another name
-	d.s.wantCreates(0)
-}
-
-// TestOlderPlanOfABatchGoesOn checks that a machine which has lost its connections, and was taken for dead,
-// sends nothing more of its plan after another one has begun a newer plan of the batch.
-func TestOlderPlanOfABatchGoesOn(t *testing.T) {
-	for _, many := range []int{1, 2} {
-		t.Run(fmt.Sprint(many), func(t *testing.T) {
-			d := deskAt(t, pgtest.Shared(t).Database(t))
-			d.history()
-			old := d.plan(may(""), dueTo(4)...)
-			newer := d.plan(may(old.Name()), due("9"))
-			second := d.another().Sender
-			creates := 0
-			d.s.set(func() {
-				d.s.onCreate = func(map[string]any) (int, string, bool) {
-					if creates++; creates != 1 {
-						return 200, "", true
-					}
-					d.s.mu.Unlock()
-					defer d.s.mu.Lock()
-					breakConnections(t, d.place)
-					for living := []journal.Applier{{}}; len(living) > 0; {
-						var err error
-						if living, err = second.ledger.Journal().Appliers(t.Context()); err != nil {
-							living = []journal.Applier{{}} // its connection is broken as well
-						}
-					}
-					if _, err := second.apply(t.Context(), newer, ApplyOptions{}); err != nil {
-						t.Error(err)
-					}
-					return 200, "", true
-				}
-			})
-			wantKind(t, errorOf(d.apply(old, ApplyOptions{Concurrency: many})), Refused, RuleBatchChanged)
-			if sent := d.arrived(); len(sent) != 3 || sent[2] != "9" {
-				t.Errorf("sent %q", sent)
-			}
-		})
-	}
-}
-
-// breakConnections ends all connections to a database in PostgreSQL.
-func breakConnections(t *testing.T, place string) {
-	conn, err := pgx.Connect(t.Context(), place)
-	ok(t, err)
-	defer conn.Close(t.Context())
-	ok(t, errorOf(conn.Exec(t.Context(),
-		"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> "+
-			"pg_backend_pid()")))
 }
 
 // TestDryRunSendsNothing checks that a plan that is applied as a dry run by mistake is not sent, and leaves no trace.

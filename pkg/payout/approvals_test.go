@@ -117,25 +117,6 @@ func TestApprovalsOnSeveralMachines(t *testing.T) {
 	})
 }
 
-// TestApprovalOfChangedFile checks that the signatures are verified over what the open plan is, even if
-// another file has taken its place since.
-func TestApprovalOfChangedFile(t *testing.T) {
-	d := newDesk(t)
-	approvals, keys := d.approvedBy("ann", "bob")
-	d.options.Approvals = approvals
-	good, bad := d.plan(nil, due("101")), d.plan(nil, due("102"))
-	for i, name := range []string{"ann", "bob"} {
-		signPlan(t, good, keys[i], name)
-		ok(t, os.Rename(good.Path+"."+name+".sig", bad.Path+"."+name+".sig"))
-	}
-	if err := os.Rename(good.Path, bad.Path); err != nil { // the signed plan is where the open one was
-		t.Fatal(err)
-	}
-	wantKind(t, errorOf(d.apply(bad, ApplyOptions{})), Refused, RuleApproval,
-		"signed: none; not signed: ann, bob; missing: 2")
-	d.wantArrived()
-}
-
 // TestApprovalOfOtherRows checks that rows which somebody else has recorded for the run are compared with the
 // signed plan, also if that happened after the approvals were verified.
 func TestApprovalOfOtherRows(t *testing.T) {

@@ -2,12 +2,9 @@ package payout
 
 import (
 	"errors"
-	"slices"
 	"testing"
 
 	"example.com/till/internal/journal"
-	"example.com/till/internal/money"
-	"example.com/till/pkg/api"
 )
 
 // TestFailedLookUpForgetsNothing checks that what Preview found still counts if LookUp fails while it
@@ -28,17 +25,6 @@ func TestFailedLookUpForgetsNothing(t *testing.T) {
 	if tally, err := x.LookUp(t.Context()); err != nil || tally.Before != 1 {
 		t.Errorf("%+v, %v", tally.States, err)
 	}
-}
-
-// hide keeps an order off the service's list from here on.
-func (d *desk) hide(orderID string) {
-	d.s.set(func() {
-		d.s.onList = func(page, size int) ([]row, int, int) {
-			items, pages, total := d.s.cut(page, size)
-			items = slices.DeleteFunc(slices.Clone(items), func(r row) bool { return r["external_order_id"] == orderID })
-			return items, pages, total - 1
-		}
-	})
 }
 
 // TestRowsThatCannotBeRead checks that nothing is sent if the rows of a run cannot be read.
@@ -66,15 +52,6 @@ func TestPreviewOfADifference(t *testing.T) {
 	if tally, err := x.Preview(t.Context()); err != nil || tally.Conflict != "101" || tally.Before != 0 {
 		t.Errorf("%+v, %v", tally, err)
 	}
-}
-
-// TestLimitsOfARejectedOrder checks that an order which was rejected is not sent again beyond the limits.
-func TestLimitsOfARejectedOrder(t *testing.T) {
-	d := newDesk(t)
-	d.bring(asked("101"), outRejected)
-	d.options.Limits = Limits{MaxPerWithdrawal: []api.Amount{{Kind: api.Crypto, Code: "btc", Minor: 4999}}}
-	wantKind(t, errorOf(d.send(asked("101"))), Refused, money.RuleLimit)
-	d.s.wantCreates(0)
 }
 
 // TestPhantomThatCannotBeRecorded checks that a withdrawal which the service denies is reported as unknown,

@@ -214,30 +214,6 @@ func TestAmountsThatFloat(t *testing.T) {
 	}
 }
 
-// TestAmountsOfARunThatFloat checks that reconciling a run also accepts amounts in another unit that change.
-func TestAmountsOfARunThatFloat(t *testing.T) {
-	for name, tt := range map[string]struct {
-		unit string
-		kind string
-		fail bool
-	}{"another unit": {"USD", "Fiat", false}, "the unit that was sent": {"Btc", "Crypto", true}} {
-		d := newDesk(t)
-		d.bring(asked("10"), outAccepted(d.s.take(body("10"))))
-		d.begins("cafe0001", "10")
-		n := 0
-		d.s.onFirst = func() {
-			n++
-			d.s.rows[0]["amount"] = row{tt.kind: row{tt.unit: 7 + n}}
-		}
-		got, err := d.ReconcileRun(t.Context(), "cafe0001")
-		if tt.fail {
-			wantKind(t, err, ReadFailed, "")
-		} else if err != nil || got.Uncompared != 1 || n != 2 {
-			t.Errorf("%s: %+v, %v, after %d scans", name, got, err, n)
-		}
-	}
-}
-
 // TestRecordsThatCannotBeRead checks that a record that cannot be read is matched by the fields that can. If
 // it may belong to the order, the order stays undecided.
 func TestRecordsThatCannotBeRead(t *testing.T) {

@@ -130,15 +130,20 @@ func (s *service) create(text []byte) (status int, answer string) {
 func (s *service) take(body map[string]any) (id string) {
 	s.made++
 	id = fmt.Sprint("w", s.made)
+	order, _ := body["external_order_id"].(string)
 	r := row{"id": id, "merchant_id": "m1", "currency": body["currency"], "amount": body["amount"],
-		"address": body["address"], "current": "New",
-		"statuses": []any{}, "is_testnet": true, "callback": ""}
-	if order, _ := body["external_order_id"].(string); order != "" {
-		r["external_order_id"] = order
-		r["external_id"] = json.Number(order)
-	}
-	s.rows = slices.Insert(s.rows, 0, r)
+		"address": body["address"], "current": "New", "statuses": []any{}, "is_testnet": true, "callback": ""}
+	s.rows = slices.Insert(s.rows, 0, r.named(order))
 	return id
+}
+
+// named gives a record an order id in both fields, or takes both away.
+func (r row) named(orderID string) row {
+	if r["external_order_id"], r["external_id"] = orderID, json.Number(orderID); orderID == "" {
+		delete(r, "external_order_id")
+		delete(r, "external_id")
+	}
+	return r
 }
 
 func (s *service) get(id string) (status int, answer string) {
@@ -217,6 +222,15 @@ func (s *service) fill(n int) {
 		s.take(map[string]any{"currency": row{"Crypto": "Btc"}, "amount": row{"Crypto": row{"Btc": 1}}, "address": "else",
 			"external_order_id": fmt.Sprint(900000 + s.made)})
 	}
+}
+
+// answer makes all creates end in another way than accepted; nil: in none.
+func (s *service) answer(how func() (status int, answer string, taken bool)) {
+	s.set(func() {
+		if s.onCreate = nil; how != nil {
+			s.onCreate = func(map[string]any) (int, string, bool) { return how() }
+		}
+	})
 }
 
 // wantCreates checks how many creates have arrived in total.
@@ -342,7 +356,7 @@ func (d *desk) open() *journal.Ledger {
 	j, err := journal.Open(journal.WithHooks(context.Background(), journal.Hooks{Copies: true}), d.place, journal.Options{Now: d.clock.Now, User: "ann", Host: "till1"})
 	ok(d.t, err)
 	d.t.Cleanup(func() { j.Close() })
-	return ledgerOf(d.t, j, Account{Address: d.s.URL, Name: "shop"})
+	return j.Ledger(Account{Address: d.s.URL, Name: "shop"})
 }
 
 // sql changes the database of the journal behind its back.
@@ -372,15 +386,7 @@ func (d *desk) another() *desk {
 }
 
 // account returns the ledger of another account.
-func (d *desk) account(a Account) *journal.Ledger {
-	d.t.Helper()
-	return ledgerOf(d.t, d.ledger.Journal(), a)
-}
-
-func ledgerOf(t testing.TB, j *journal.Journal, a Account) *journal.Ledger {
-	t.Helper()
-	return j.Ledger(a)
-}
+func (d *desk) account(a Account) *journal.Ledger { return d.ledger.Journal().Ledger(a) }
 
 // Check keeps the result for Resolve.
 func (d *desk) Check(ctx context.Context, decision Decision) error {
@@ -511,6 +517,39 @@ func outAccepted(id string) journal.Outcome {
 	return journal.Outcome{Ending: order.WasAccepted, Withdrawal: id, Status: 200}
 }
 
+// ways are the ways in which an order gets into a state, without the service.
+var ways = map[string]func(d *desk, w withdrawal){
+	"new":        func(*desk, withdrawal) {},
+	"accepted":   func(d *desk, w withdrawal) { d.bring(w, outAccepted("w9")) },
+	"unknown":    func(d *desk, w withdrawal) { d.bring(w, outUnknown) },
+	"rejected":   func(d *desk, w withdrawal) { d.bring(w, outRejected) },
+	"never left": func(d *desk, w withdrawal) { d.bring(w, outNotLeft) },
+	"died":       (*desk).dies,
+	"being sent": (*desk).sends,
+	"conflict": func(d *desk, w withdrawal) {
+		d.settles(journal.Evidence{OrderID: w.request.ExternalOrderID, Withdrawal: "w9", Content: contentOf(w.request),
+			Differs: "its amount is another"})
+	},
+	"not sent": func(d *desk, w withdrawal) {
+		d.bring(w, outUnknown)
+		d.hasDecided(journal.Decision{OrderID: w.request.ExternalOrderID, NotSent: true, Reason: "x"})
+	},
+	"rejected after an unknown one": func(d *desk, w withdrawal) {
+		d.bring(w, outUnknown)
+		d.hasDecided(journal.Decision{OrderID: w.request.ExternalOrderID, NotSent: true, Reason: "x"})
+		d.bring(w, outRejected)
+	},
+}
+
+// sends lets another living process send an order.
+func (d *desk) sends(w withdrawal) {
+	d.t.Helper()
+	other := d.open()
+	ok(d.t, other.Enter(context.Background()))
+	ok(d.t, errorOf(other.Claim(context.Background(),
+		journal.Claim{OrderID: w.request.ExternalOrderID, Content: contentOf(w.request)})))
+}
+
 // history gives the account an accepted order, which the service has too.
 func (d *desk) history() {
 	d.t.Helper()
@@ -556,17 +595,25 @@ func wantKind(t testing.TB, err error, kind Kind, rule string, says ...string) *
 	return e
 }
 
+// wantErr checks the kind of an error and, after a slash, its rule. If both are empty, there must be none.
+func wantErr(t testing.TB, err error, want string, says ...string) {
+	t.Helper()
+	if want == "" {
+		ok(t, err)
+		return
+	}
+	kind, rule, _ := strings.Cut(want, "/")
+	wantKind(t, err, Kind(kind), rule, says...)
+}
+
 func wantCall(t testing.TB, err error, outcome api.Outcome, status int) *api.Error {
 	t.Helper()
 	if own := (*Error)(nil); errors.As(err, &own) && (own.Kind != kindOfCall(outcome) || own.Hint.Text != "") {
 		t.Fatalf("the call's error is hidden by kind %q: %v", own.Kind, err)
 	}
 	var e *api.Error
-	if !errors.As(err, &e) {
-		t.Fatalf("got %v, want an error of a call", err)
-	}
-	if e.Outcome != outcome || e.Status != status {
-		t.Fatalf("got %v, HTTP %d (%v), want %v, HTTP %d", e.Outcome, e.Status, err, outcome, status)
+	if !errors.As(err, &e) || e.Outcome != outcome || e.Status != status {
+		t.Fatalf("got %v, want an error of a call with %v, HTTP %d", err, outcome, status)
 	}
 	return e
 }

@@ -192,8 +192,11 @@ func TestMakeTellsEverythingThatIsWrong(t *testing.T) {
 			says: []string{"line 1: foo: there is no column", "line 1: amount: the column is there twice",
 				"line 2: amount: |exponent", "line 3: address: it is missing"}},
 		"an empty file": {text: "", says: []string{"line 1: the file is empty"}},
-		"JSON as CSV":   {text: `{"order_id":"1"}` + "\n", says: []string{"line 1: it is an object|--format jsonl"}},
-		"UTF-16":        {text: "\xff\xfeo\x00r\x00", says: []string{"line 1: this is not a header"}},
+		"blank rows":    {text: ",,\n" + header + "\n,\n1,Btc,\"1,5\",a\n", says: []string{"line 4: amount: "}},
+		"another encoding": {text: header + "\n1,Btc,x,a\n2,Btc,1,Zo\xeb\n",
+			says: []string{"line 3: byte 11 (0xeb) is not UTF-8"}},
+		"JSON as CSV": {text: `{"order_id":"1"}` + "\n", says: []string{"line 1: it is an object|--format jsonl"}},
+		"UTF-16":      {text: "\xff\xfeo\x00r\x00", says: []string{"line 1: this is not a header"}},
 		"a long line": {text: header + "\n1,Btc,1," + strings.Repeat("a", 128<<10) + "\n2,Btc,x,a\n",
 			says: []string{"line 2: it is longer than 65536 bytes", "line 3: amount: "}},
 		"a long reference": {text: header + ",reference\n1,Btc,0.1,a," + strings.Repeat("é", 140) + "\n2,Btc,0.1,b," +
@@ -482,7 +485,7 @@ func makeHoldsOrderIDsAgainstTheJournal(t *testing.T, p *planner) {
 		t.Errorf("%q", got)
 	}
 	other := *p
-	other.Ledger = &Ledger{ledgerOf(t, p.ledger.Journal(), Account{Address: p.Ledger.Account().Address, Name: "another"})}
+	other.Ledger = &Ledger{p.ledger.Journal().Ledger(Account{Address: p.Ledger.Account().Address, Name: "another"})}
 	if made, _ := other.must(header, "1,Btc,0.5,b"); made.Known.Before != 0 {
 		t.Error("another account's orders count")
 	}
@@ -579,6 +582,9 @@ func TestMakeWarnsOfOtherAddresses(t *testing.T) {
 
 func TestMakeStops(t *testing.T) {
 	p := newPlanner(t)
+	if _, err := p.make(header, ",,,"); err == nil || !strings.Contains(err.Error(), "has no rows") {
+		t.Error(err)
+	}
 	p.Input = strings.NewReader(header + "\n1,Btc,0.5,a\n")
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

@@ -33,10 +33,14 @@ func (d *desk) status(id, status string) {
 	})
 }
 
-func (d *desk) hideFromList(ids ...string) {
+// hide keeps withdrawals or orders off the service's list from here on.
+func (d *desk) hide(ids ...string) {
 	d.s.set(func() {
 		d.s.onList = func(page, size int) ([]row, int, int) {
-			kept := slices.DeleteFunc(slices.Clone(d.s.rows), func(r row) bool { return slices.Contains(ids, r["id"].(string)) })
+			kept := slices.DeleteFunc(slices.Clone(d.s.rows), func(r row) bool {
+				order, _ := r["external_order_id"].(string)
+				return slices.Contains(ids, r["id"].(string)) || slices.Contains(ids, order)
+			})
 			return kept[min((page-1)*size, len(kept)):min(page*size, len(kept))], (len(kept) + size - 1) / size, len(kept)
 		}
 	})
@@ -54,7 +58,7 @@ func TestLiveReadsAWholeRunInOneScan(t *testing.T) {
 	d.begins("cafe0001", "1000", "1001", "1149", "2", "3", "4")
 	d.status("w2", "Done")
 	d.status("w150", "Failed")
-	d.hideFromList("w1")
+	d.hide("w1")
 	creates, gets, before := d.s.counts()
 	got, err := d.Live(t.Context(), Filter{Run: "cafe0001"})
 	ok(t, err)
@@ -156,7 +160,7 @@ func TestReconcileRun(t *testing.T) {
 		d.s.take(body("20"))
 		d.clock.move(time.Hour)
 		d.mustSend("1")
-		d.hideFromList("w3")
+		d.hide("w3")
 		d.begins("cafe0001", "19", "18", "17", "16", "15", "14", "13", "12", "11", "10", "9")
 		_, _, before := d.s.counts()
 		got, err := d.ReconcileRun(t.Context(), "cafe0001")

@@ -394,31 +394,6 @@ func TestResolveShownMeanwhile(t *testing.T) {
 	}
 }
 
-// TestResolveAboutAnEarlierAttempt checks that a decision is refused if another person has decided and sent
-// the order again meanwhile.
-func TestResolveAboutAnEarlierAttempt(t *testing.T) {
-	d := deskInDoubt(t, "10")
-	d.clock.move(time.Hour)
-	hers := Decision{OrderIDs: []string{"10"}, Reason: "ann has asked"}
-	ok(t, d.Check(t.Context(), hers))
-	other := *d.Sender
-	his := Decision{OrderIDs: []string{"10"}, Reason: "so has bob"}
-	checked, err := other.Check(t.Context(), his)
-	ok(t, err)
-	ok(t, errorOf(other.Resolve(t.Context(), checked)))
-	wantKind(t, errorOf(d.Resolve(t.Context(), hers)), Refused, RuleDecision)
-	if o := d.wantState("10", StatePlanned); o.Resolved.Reason != his.Reason {
-		t.Errorf("it was decided: %+v", o.Resolved)
-	}
-	d.s.set(func() { d.s.onCreate = func(map[string]any) (int, string, bool) { return 0, "", true } })
-	wantKind(t, errorOf(d.send(asked("10"))), Unknown, "")
-	_, err = d.Resolve(t.Context(), hers) // it is unknown, as it was when the decision was checked
-	wantKind(t, err, Refused, RuleDecision)
-	d.wantState("10", StateUnknown)
-	wantKind(t, errorOf(d.send(asked("10"))), Unknown, "")
-	d.s.wantCreates(2)
-}
-
 func TestRoundedUp(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		time.Nanosecond: "1s", 59 * time.Second: "59s", 59*time.Second + 1: "60s", time.Minute + 1: "2m",
@@ -526,20 +501,6 @@ func TestResolveNotSentWhereOneAnswerHasAnotherTime(t *testing.T) {
 	ok(t, d.Check(t.Context(), not))
 }
 
-// TestSettleAfterTheLastAttempt checks that the time is counted from the last attempt, and not from the first
-// record of the order.
-func TestSettleAfterTheLastAttempt(t *testing.T) {
-	d := usedDesk(t)
-	not := notSent("10")
-	d.bring(asked("10"), outNotLeft)
-	d.clock.move(time.Hour)
-	d.bring(asked("10"), outUnknown)
-	d.clock.move(15*time.Minute - time.Second)
-	wantKind(t, d.Check(t.Context(), not), Refused, RuleDecision)
-	d.clock.move(time.Second)
-	ok(t, d.Check(t.Context(), not))
-}
-
 // TestSettleAfterBeforeTheList checks that the time is over when the list begins to be read: a request that
 // arrives after that is not on it.
 func TestSettleAfterBeforeTheList(t *testing.T) {
@@ -585,21 +546,6 @@ func TestUnrecordedOrdersAreMissing(t *testing.T) {
 		(Difference{What: onlyHere, Order: &Order{State: StateAccepted}}).Missing() {
 		t.Error("what only one of the two has is taken for the other")
 	}
-}
-
-// TestShownIsNeverNotSent checks that an order that the service has ever shown cannot be decided not sent,
-// even if the list does not have it any more.
-func TestShownIsNeverNotSent(t *testing.T) {
-	d := deskInDoubt(t, "10")
-	d.s.set(func() { d.s.take(body("10")); d.s.rows[0]["address"] = "elsewhere" })
-	d.mustReconcile("10")
-	d.wantState("10", StateConflict)
-	d.s.set(func() { d.s.rows = d.s.rows[1:] })
-	d.clock.move(time.Hour)
-	wantKind(t, d.Check(t.Context(), Decision{OrderIDs: []string{"10"}, Reason: "it is gone"}), Refused, RuleDecision)
-	d.wantState("10", StateConflict)
-	wantKind(t, errorOf(d.send(asked("10"))), Conflict, "")
-	d.s.wantCreates(1)
 }
 
 // TestShownInAReadingThatSettlesNothing checks that the journal keeps that the service has shown an order,
@@ -655,33 +601,6 @@ func TestShownInAReadingThatSettlesNothing(t *testing.T) {
 				wantKind(t, d.Check(t.Context(), Decision{OrderIDs: []string{"10"}, Reason: "it is gone"}), Refused, RuleDecision)
 			})
 		}
-	}
-}
-
-// TestShownWhileItIsSentAgain checks that ReconcileRun keeps what the list shows of an order that another
-// process sends again during the scan.
-func TestShownWhileItIsSentAgain(t *testing.T) {
-	d := usedDesk(t)
-	p := d.plan(nil, due("101"))
-	d.s.set(func() { // the service says no, and takes it
-		d.s.onCreate = func(map[string]any) (int, string, bool) { return 422, envelope, true }
-	})
-	d.mustApply(p, ApplyOptions{})
-	o := d.wantState("101", StateRejected)
-	pages := 0
-	d.s.set(func() {
-		d.s.onPage = func() {
-			if pages++; pages == 2 {
-				d.clock.move(time.Second)
-				d.bring(withdrawal{request: requestOf(o.Order)}, outRejected)
-			}
-		}
-	})
-	if _, err := d.ReconcileRun(t.Context(), p.Name()); err != nil || pages < 2 {
-		t.Fatal(err, pages)
-	}
-	if o := d.wantState("101", StateUnknown); o.Shown == "" {
-		t.Error("it is forgotten that the service has shown it")
 	}
 }
 

@@ -56,7 +56,7 @@ func TestPreviewAndThenNo(t *testing.T) {
 		t.Fatal(tally.Before, err)
 	}
 	d.wantState("101", StateUnknown)
-	d.hideFromList(id)
+	d.hide(id)
 	_, err := d.apply(p, ApplyOptions{RetryRejected: true}) // by another process, later
 	wantKind(t, err, Unknown, "")
 	d.wantArrived("1")
@@ -82,7 +82,7 @@ func TestListConfirmsAPerson(t *testing.T) {
 			if o := d.wantState("10", StateAccepted); o.Shown != id || about && o.Resolved != nil {
 				t.Errorf("it was shown as %q, and decided: %v", o.Shown, o.Resolved)
 			}
-			d.hideFromList(id)
+			d.hide(id)
 			d.clock.move(time.Hour)
 			wantKind(t, d.Check(t.Context(), Decision{OrderIDs: []string{"10"}, Reason: "gone"}), Refused, RuleDecision)
 		})
@@ -126,7 +126,7 @@ func TestLookUpIsInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.wantState(last, StateUnknown)
-	d.hideFromList(id)
+	d.hide(id)
 	if _, err := d.apply(p, ApplyOptions{RetryRejected: true}); err == nil {
 		t.Error("an unknown order does not stop the run")
 	}

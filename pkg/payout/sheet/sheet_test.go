@@ -186,18 +186,67 @@ func TestLayoutRefuses(t *testing.T) {
 	}
 }
 
-// TestAcceptedAsItIsSaved checks what spreadsheets and people write around the cells.
+// TestAcceptedAsItIsSaved checks what spreadsheets and people write around the cells and between them.
 func TestAcceptedAsItIsSaved(t *testing.T) {
-	for name, text := range map[string]string{
-		"empty columns at the end": "order_id,currency,amount,address,,,\n1,Btc,0.1,a,,,\n",
-		"a quoted line sep=":       "\"sep=;\"\r\norder_id;currency;amount;address\r\n1;Btc;0.1;a\r\n",
-		"another case":             "Order_ID,CURRENCY,Amount,address\n1,Btc,0.1,a\n",
-		"blanks":                   " order_id , currency ,amount, address\u00a0\n 1 ,\u00a0Btc , 0.1 ,a\n",
+	const head, row = "order_id,currency,amount,address,note\n", "1,Btc,0.1,a,\"x,y\"\n"
+	between := func(char string) string { return strings.ReplaceAll(head+row, ",", char) }
+	for name, c := range map[string]struct{ delimiter, text string }{
+		"empty columns at the end": {"", "order_id,currency,amount,address,note,,\n1,Btc,0.1,a,\"x,y\",,\n"},
+		"another case":             {"", strings.ToUpper(head) + row},
+		"blanks":                   {"", " order_id , currency ,amount, address\u00a0,note\n 1 ,\u00a0Btc , 0.1 ,a,\"x,y\"\n"},
+		"blank rows":               {"", ",,,\n" + head + ",\n,,,,,,,,\n , ,\u00a0,\n  \t\n\"\",\"\",,\n\n" + row + ",,\n"},
+		"semicolons":               {"", between(";")},
+		"tabs":                     {"", between("\t")},
+		"quoted names":             {"", strings.ReplaceAll("\"order_id\",\"currency\",amount,address,note\n"+row, ",", ";")},
+		"a delimiter":              {";", between(";")},
+		"a line":                   {"", "sep=;\n" + between(";")},
+		"a line for tabs":          {"", "sep=\t\n" + between("\t")},
+		"a line in capitals":       {"", "SEP=,\r\n" + head + row},
+		"a line after a mark":      {"", "\ufeffsep=;\n" + between(";")},
+		"a quoted line":            {"", "\"sep=;\"\r\n" + between(";")},
+		"a line and a delimiter":   {";", "sep=;\n" + between(";")},
 	} {
-		rows, wrong := read(t, CSV(strings.NewReader(text), Layout{}))
-		want := Cells{OrderID: "1", Currency: "Btc", Amount: "0.1", Address: "a"}
+		rows, wrong := read(t, CSV(strings.NewReader(c.text), Layout{Delimiter: c.delimiter}))
+		want := Cells{OrderID: "1", Currency: "Btc", Amount: "0.1", Address: "a", Note: "x,y"}
+		if len(rows) == 1 {
+			rows[0][Note] = strings.NewReplacer(";", ",", "\t", ",").Replace(rows[0][Note])
+		}
 		if len(wrong) > 0 || len(rows) != 1 || rows[0] != want {
 			t.Errorf("%s: %+v, %q", name, rows, wrong)
+		}
+	}
+}
+
+// TestWrongBytes checks that a wrong delimiter or encoding is explained in one sentence.
+func TestWrongBytes(t *testing.T) {
+	const head, semicolons = "order_id,currency,amount,address\n", "order_id;currency;amount;address\n"
+	const other = " is not UTF-8: save the file as UTF-8, or say --encoding windows-1252"
+	for _, c := range []struct{ delimiter, text, says string }{
+		{",", semicolons, "line 1: the columns are separated by semicolons, and not by commas: leave --delimiter out"},
+		{";", "order_id\tcurrency\n", "line 1: the columns are separated by tabs, and not by semicolons: leave --delimiter out"},
+		{",", "sep=;\n" + semicolons, "line 1: it says that fields are separated by semicolons, and --delimiter says by commas: " +
+			"leave --delimiter out"},
+		{"", "sep=|\norder_id|currency\n", `line 1: fields cannot be separated by "|": save the file with commas, ` +
+			"semicolons or tabs between them"},
+		{"", "sep=;\n", "line 1: the file is empty: a header belongs on its first line, such as " + head[:len(head)-1]},
+		{"", semicolons + "1;Btc;1;a;b\n", "line 2: it has 5 fields, and the header has 4: a text with a semicolon in it " +
+			"belongs between double quotes"},
+		{"", semicolons + "1,Btc,1,a\n", "line 2: it has one field, and the header has 4: an empty field still needs its semicolon"},
+		{"", head + "1,Btc,1,b\n2,Btc,1,Zo\xeb\n3,Btc,1,Zo\xeb\n", "line 3: byte 11 (0xeb)" + other},
+		{"", "\ufefforder_id,w\xe4hrung\n", "line 1: byte 14 (0xe4)" + other},
+		{"", head + "1,Btc,1,é\xff\n", "line 2: byte 11 (0xff)" + other},
+		{"", head + "1,Btc,1,\xc3", "line 2: byte 9 (0xc3)" + other},
+		{"", head + "\n,,\xa0,\n", "line 3: byte 3 (0xa0)" + other},
+		{"JSON", `{"order_id":"x"}` + "\n" + `{"order_id":"` + "\xe4\"}\n", "line 2: byte 14 (0xe4) is not UTF-8: save the file as UTF-8"},
+		{"", "\xff\xfeo\x00r\x00\x00\xd8\n\x00", "line 1: it has bytes that are no characters: say another --encoding, or " +
+			"save the file as UTF-8"},
+	} {
+		rows := CSV(strings.NewReader(c.text), Layout{Delimiter: c.delimiter})
+		if c.delimiter == "JSON" {
+			rows = JSONLines(strings.NewReader(c.text))
+		}
+		if _, wrong := read(t, rows); !slices.Equal(wrong, []string{c.says}) {
+			t.Errorf("%q: %q", c.text, wrong)
 		}
 	}
 }
