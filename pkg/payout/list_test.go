@@ -398,21 +398,12 @@ func TestOneMorePage(t *testing.T) {
 // TestSinceTheFirstAttempt checks that the list is read back to the first of several attempts of an order.
 func TestSinceTheFirstAttempt(t *testing.T) {
 	d := deskInDoubt(t, "10")
-	d.s.set(func() { d.s.take(body("10")) })
+	d.takes("10")
 	d.hasDecided(journal.Decision{OrderID: "10", NotSent: true, Reason: "x"})
-	d.clock.move(time.Hour)
-	d.options.Since, d.options.SinceTime = "since", d.clock.Now()
-	d.clock.move(time.Hour)
+	d.hidesOld()
 	d.bring(asked("10"), outUnknown)
-	d.s.onList = func(page, size int) ([]row, int, int) {
-		if d.s.from[len(d.s.from)-1] == "since" {
-			return nil, 0, 0
-		}
-		return d.s.cut(page, size)
-	}
-	results, err := d.Reconcile(t.Context(), "10")
-	if err != nil || len(results) != 1 || !results[0].Listed {
-		t.Errorf("got %+v, %v", results, err)
+	if results := d.mustReconcile("10"); len(results) != 1 || !results[0].Listed {
+		t.Errorf("got %+v", results)
 	}
 	if from := fmt.Sprint(d.s.from[len(d.s.from)-2:]); from != "[ ]" {
 		t.Errorf("the list was read from %s", from)

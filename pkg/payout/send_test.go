@@ -770,7 +770,7 @@ func TestSenderBudgets(t *testing.T) {
 			"5000 minor Btc is more than is left of max_per_day (12000 minor Btc): 2000 minor Btc until 20")
 		tally, err := x.Tally(t.Context())
 		ok(t, err)
-		tally.want(t, map[State]int{StateAccepted: 1, StatePlanned: 1})
+		tally.want(t, "1 planned, 1 accepted")
 		_, _, err = d.Existing(t.Context(), asked("12").request) // before a person is asked
 		wantKind(t, err, Refused, money.RuleLimit)
 

@@ -158,23 +158,6 @@ func TestUnaskedRow(t *testing.T) {
 	d.wantArrived("1")
 }
 
-// TestFoundIsKeptOnce checks that what Preview has found is not kept in memory after LookUp has recorded it.
-func TestFoundIsKeptOnce(t *testing.T) {
-	d := usedDesk(t)
-	d.takes("101")
-	x, err := d.Applier(t.Context(), d.plan(nil, dueTo(2)...), ApplyOptions{})
-	if err == nil {
-		_, err = x.Preview(t.Context())
-	}
-	if err != nil || len(x.found.records) != 1 {
-		t.Fatal(len(x.found.records), err)
-	}
-	ok(t, x.Begin(t.Context(), 1))
-	if _, err := x.LookUp(t.Context()); err != nil || len(x.found.records) != 0 {
-		t.Error(len(x.found.records), err)
-	}
-}
-
 // TestBecomesUnknownDuringReconcileRun checks that a row which the list shows although it was rejected again
 // during the scan is in the result.
 func TestBecomesUnknownDuringReconcileRun(t *testing.T) {
