@@ -297,6 +297,11 @@ func deskInDoubt(t testing.TB, orderID string) *desk {
 // notSent returns the decision that orders were not sent.
 func notSent(orderIDs ...string) Decision { return Decision{OrderIDs: orderIDs, Reason: "x"} }
 
+// paidAs returns the decision that a withdrawal is the order.
+func paidAs(orderID, id string) Decision {
+	return Decision{OrderIDs: []string{orderID}, PaidAs: id, Reason: "x"}
+}
+
 // newDesk copies an empty journal, because making one takes longer than most tests.
 func newDesk(t testing.TB) *desk {
 	place := filepath.Join(t.TempDir(), "journal.db")

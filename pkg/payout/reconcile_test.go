@@ -67,59 +67,50 @@ func TestReconcileAll(t *testing.T) {
 // TestReconcileOne reconciles one order in each state.
 func TestReconcileOne(t *testing.T) {
 	for name, tt := range map[string]struct {
-		bring func(d *desk)
+		way   string      // of the order; empty: it is accepted as a record of the list
+		and   func(r row) // changes that record
+		shown bool        // it is on the list
 		state State
 	}{
-		"unknown": {func(d *desk) {
-			d.bring(asked("10"), outUnknown)
-			d.s.take(body("10"))
-		}, StateAccepted},
-		"unknown, not there": {func(d *desk) { d.bring(asked("10"), outUnknown) }, StateUnknown},
-		"rejected": {func(d *desk) {
-			d.bring(asked("10"), outRejected)
-			d.s.take(body("10"))
-		}, StateAccepted},
-		"rejected, not there": {func(d *desk) { d.bring(asked("10"), outRejected) }, StateRejected},
-		"never left": {func(d *desk) {
-			d.bring(asked("10"), outNotLeft)
-			d.s.take(body("10"))
-		}, StateAccepted},
-		"accepted": {func(d *desk) { d.bring(asked("10"), outAccepted(d.s.take(body("10")))) }, StateAccepted},
-		"accepted, other address": {func(d *desk) {
-			d.bring(asked("10"), outAccepted(d.s.take(body("10"))))
-			d.s.rows[0]["address"] = "x"
-		}, StateConflict},
-		"accepted as another": {func(d *desk) {
-			d.bring(asked("10"), outAccepted(d.s.take(body("11"))))
-			d.s.take(body("10"))
-		}, StateConflict},
-		"accepted as a phantom": {func(d *desk) { d.bring(asked("10"), outAccepted("w1000")) }, StateUnknown},
-		"a phantom, and there": {func(d *desk) {
-			d.bring(asked("10"), outAccepted("w1000"))
-			d.s.take(body("10"))
-		}, StateAccepted},
-		"accepted, and twice there": {func(d *desk) {
-			d.bring(asked("10"), outAccepted(d.s.take(body("10"))))
-			d.s.take(body("10"))
-		}, StateConflict},
-		"there under another's id": {func(d *desk) {
-			d.bring(asked("10"), outUnknown)
-			d.s.rows[0]["external_order_id"], d.s.rows[0]["external_id"] = "10", 10
-			d.s.rows[0]["address"] = "bc1q10"
-		}, StateConflict},
+		"unknown":                   {way: "unknown", shown: true, state: StateAccepted},
+		"unknown, not there":        {way: "unknown", state: StateUnknown},
+		"rejected":                  {way: "rejected", shown: true, state: StateAccepted},
+		"rejected, not there":       {way: "rejected", state: StateRejected},
+		"never left":                {way: "never left", shown: true, state: StateAccepted},
+		"accepted":                  {state: StateAccepted},
+		"accepted, other address":   {and: func(r row) { r["address"] = "x" }, state: StateConflict},
+		"accepted as another":       {and: func(r row) { r.named("11") }, shown: true, state: StateConflict},
+		"accepted as a phantom":     {way: "accepted", state: StateUnknown},
+		"a phantom, and there":      {way: "accepted", shown: true, state: StateAccepted},
+		"accepted, and twice there": {shown: true, state: StateConflict},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := usedDesk(t)
 			d.clock.move(-time.Hour) // so that order 1 is the newest
-			tt.bring(d)
-			results, err := d.Reconcile(t.Context(), "10")
-			if err != nil || len(results) != 1 || results[0].Order.State != tt.state {
-				t.Fatalf("got %+v, %v", results, err)
+			if bring := ways[tt.way]; bring != nil {
+				bring(d, asked("10"))
+			} else {
+				d.bring(asked("10"), outAccepted(d.takes("10")))
+			}
+			if tt.and != nil {
+				tt.and(d.s.rows[0])
+			}
+			if tt.shown {
+				d.takes("10")
+			}
+			if results := d.mustReconcile("10"); len(results) != 1 || results[0].Order.State != tt.state {
+				t.Fatalf("got %+v", results)
 			}
 			d.wantState("10", tt.state)
 			d.s.wantCreates(1)
 		})
 	}
+	t.Run("there under another's id", func(t *testing.T) {
+		d := deskInDoubt(t, "10")
+		d.s.rows[0].named("10")["address"] = "bc1q10"
+		d.mustReconcile("10")
+		d.wantState("10", StateConflict)
+	})
 	d := newDesk(t)
 	if _, err := d.Reconcile(t.Context(), "10"); !errors.Is(err, journal.NotFound) {
 		t.Errorf("got %v", err)
@@ -131,26 +122,18 @@ func TestReconcileOne(t *testing.T) {
 // TestReconcileCannotRead checks that a scan that fails changes nothing, and that the error is ErrUnknown if
 // an order stays unknown.
 func TestReconcileCannotRead(t *testing.T) {
-	for name, status := range map[string]int{"500": 500, "the key": 401, "rate": 429, "rejected": 400, "no answer": 0} {
+	for status, want := range map[int]string{500: "read failed", 401: "rejected", 400: "refused/" + RuleList, 0: "read failed"} {
 		d := deskInDoubt(t, "10")
 		d.bring(asked("11"), outRejected)
 		d.s.take(body("10"))
 		d.s.listFail = func() (int, string) { return status, envelope }
 		_, err := d.Reconcile(t.Context(), "10", "11")
-		if e := wantKind(t, err, Unknown, ""); !strings.Contains(e.Msg, "order 10 stays unknown") ||
-			strings.Contains(e.Msg, "11") || !errors.As(err, new(*api.Error)) {
-			t.Errorf("%s: %v", name, err)
+		if e := wantKind(t, err, Unknown, "", "order 10 stays unknown"); strings.Contains(e.Msg, "11") ||
+			!errors.As(err, new(*api.Error)) {
+			t.Errorf("%d: %v", status, err)
 		}
 		d.wantState("10", StateUnknown)
-		outcome := api.Rejected
-		if status == 500 || status == 0 {
-			outcome = api.Failed
-		}
-		if _, err = d.Reconcile(t.Context(), "11"); status == 400 {
-			wantKind(t, err, Refused, RuleList)
-			continue
-		}
-		wantCall(t, err, outcome, status)
+		wantErr(t, errorOf(d.Reconcile(t.Context(), "11")), want)
 	}
 	d := deskInDoubt(t, "10")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -181,49 +164,39 @@ func TestReconcileGoesBack(t *testing.T) {
 }
 
 func TestResolveNotSent(t *testing.T) {
-	not := Decision{OrderIDs: []string{"10"}, Reason: "support said so"}
+	not := notSent("10")
 	t.Run("too early", func(t *testing.T) {
 		d := usedDesk(t)
 		d.clock.move(-time.Hour)
 		d.bring(asked("10"), outUnknown)
 		d.clock.move(time.Hour)
-		d.dies(asked("11"))
+		d.bring(asked("11"), outNotLeft)
+		d.clock.move(time.Hour)
+		d.dies(asked("11")) // the time counts from the last attempt
 		d.clock.move(15*time.Minute - time.Second)
-		err := d.Check(t.Context(), notSent("10", "11"))
-		wantKind(t, err, Refused, RuleDecision, "11", "settle_after")
+		wantKind(t, d.Check(t.Context(), notSent("10", "11")), Refused, RuleDecision, "11", "settle_after")
 		d.clock.move(time.Second)
 		ok(t, d.Check(t.Context(), notSent("10", "11")))
-		d.clock.move(-3 * time.Hour) // a clock that was set back
+		d.clock.move(-4 * time.Hour) // a clock that was set back
 		wantKind(t, d.Check(t.Context(), not), Refused, RuleDecision)
 	})
-	for name, change := range map[string]func(r row){"listed": func(row) {},
-		"listed otherwise": func(r row) { r["address"] = "x" }} {
-		t.Run(name, func(t *testing.T) {
+	for address, state := range map[string]State{"bc1q10": StateAccepted, "x": StateConflict} {
+		t.Run("listed with the address "+address, func(t *testing.T) {
 			d := deskInDoubt(t, "9")
 			d.bring(asked("10"), outUnknown)
 			d.clock.move(time.Hour)
 			d.s.take(body("10"))
-			change(d.s.rows[0])
-			err := d.Check(t.Context(), notSent("9", "10"))
-			wantKind(t, err, Refused, RuleDecision, "w2")
+			d.s.rows[0]["address"] = address
+			wantKind(t, d.Check(t.Context(), notSent("9", "10")), Refused, RuleDecision, "w2")
 			d.wantState("9", StateUnknown)
-			if o, _ := d.ledger.Order(t.Context(), "10"); o.State != StateAccepted && o.State != StateConflict {
-				t.Errorf("it was not reconciled: %+v", o)
-			}
+			d.wantState("10", state)
 		})
 	}
 	t.Run("the list hides it once", func(t *testing.T) {
 		d := deskInDoubt(t, "10")
 		d.clock.move(time.Hour)
-		without := slices.Clone(d.s.rows)
-		d.s.take(body("10"))
-		n := 0
-		d.s.onList = func(int, int) ([]row, int, int) {
-			if n++; n == 1 {
-				return without, 1, len(without)
-			}
-			return d.s.rows, 1, len(d.s.rows)
-		}
+		d.hide(d.takes("10"))
+		d.onPage(2, func() { d.s.onList = nil })
 		wantKind(t, d.Check(t.Context(), not), Refused, RuleDecision)
 		d.wantState("10", StateAccepted)
 	})
@@ -247,23 +220,13 @@ func TestResolveNotSent(t *testing.T) {
 
 // TestOnlyUnsettledOrdersCanBeDecided has orders about which a person can or cannot decide.
 func TestOnlyUnsettledOrdersCanBeDecided(t *testing.T) {
-	for _, tt := range map[string]struct {
-		bring func(d *desk)
-		kind  Kind
-		rule  string
-	}{
-		"accepted":   {func(d *desk) { d.bring(asked("10"), outAccepted("w9")) }, Refused, RuleDecision},
-		"rejected":   {func(d *desk) { d.bring(asked("10"), outRejected) }, Refused, RuleDecision},
-		"never left": {func(d *desk) { d.bring(asked("10"), outNotLeft) }, Refused, RuleDecision},
-		"being sent": {func(d *desk) { d.sends(asked("10")) }, Busy, ""},
-	} {
+	for way, want := range map[string]string{"accepted": "refused/" + RuleDecision, "rejected": "refused/" + RuleDecision,
+		"never left": "refused/" + RuleDecision, "being sent": "busy"} {
 		d := usedDesk(t)
-		tt.bring(d)
+		ways[way](d, asked("10"))
 		d.clock.move(time.Hour)
-		for _, decision := range []Decision{{OrderIDs: []string{"10"}, Reason: "x"},
-			{OrderIDs: []string{"10"}, PaidAs: "w1"}} {
-			wantKind(t, d.Check(t.Context(), decision), tt.kind, tt.rule, "10")
-		}
+		wantErr(t, d.Check(t.Context(), notSent("10")), want, "10")
+		wantErr(t, d.Check(t.Context(), paidAs("10", "w1")), want, "10")
 	}
 	d := newDesk(t)
 	if err := d.Check(t.Context(), notSent("10")); !errors.Is(err, journal.NotFound) {
@@ -275,52 +238,38 @@ func TestOnlyUnsettledOrdersCanBeDecided(t *testing.T) {
 	d.s.set(func() { d.s.rows[0]["address"] = "x" })
 	d.mustReconcile("10")
 	d.wantState("10", StateConflict)
-	err := d.Check(t.Context(), notSent("10"))
-	wantKind(t, err, Refused, RuleDecision, id)
+	wantKind(t, d.Check(t.Context(), notSent("10")), Refused, RuleDecision, id)
 }
 
 func TestResolvePaidAs(t *testing.T) {
+	const no = "refused/" + RuleDecision
 	for name, tt := range map[string]struct {
 		change func(r row)
 		paidAs string
-		rule   string // empty: it is accepted, or fails for another reason
-		status int
-		kind   Kind
+		want   string // the error; empty: it is accepted
 	}{
-		"it":               {func(r row) {}, "w2", "", 0, ""},
-		"without order id": {func(r row) { delete(r, "external_id"); delete(r, "external_order_id") }, "w2", "", 0, ""},
-		"of another order": {func(r row) { r["external_id"], r["external_order_id"] = 5, "5" }, "w2",
-			RuleDecision, 0, Refused},
-		"fields disagree":  {func(r row) { r["external_id"] = 5 }, "w2", RuleDecision, 0, Refused},
-		"another amount":   {func(r row) { r["amount"] = row{"Crypto": row{"Btc": 1}} }, "w2", RuleDecision, 0, Refused},
-		"another unit":     {func(r row) { r["amount"] = row{"Fiat": row{"USD": 1}} }, "w2", "", 0, ""},
-		"another address":  {func(r row) { r["address"] = "x" }, "w2", RuleDecision, 0, Refused},
-		"another currency": {func(r row) { r["currency"] = row{"Crypto": "Ltc"} }, "w2", RuleDecision, 0, Refused},
-		"another memo":     {func(r row) { r["memo"] = "x" }, "w2", RuleDecision, 0, Refused},
-		"not there":        {func(r row) {}, "w3", "", 404, ""},
-		"another's":        {func(r row) {}, "w1", RuleDecision, 0, Refused},
+		"it":               {func(r row) {}, "w2", ""},
+		"without order id": {func(r row) { r.named("") }, "w2", ""},
+		"of another order": {func(r row) { r.named("5") }, "w2", no},
+		"fields disagree":  {func(r row) { r["external_id"] = 5 }, "w2", no},
+		"another amount":   {func(r row) { r["amount"] = row{"Crypto": row{"Btc": 1}} }, "w2", no},
+		"another unit":     {func(r row) { r["amount"] = row{"Fiat": row{"USD": 1}} }, "w2", ""},
+		"another address":  {func(r row) { r["address"] = "x" }, "w2", no},
+		"not there":        {func(r row) {}, "w3", "rejected"},
+		"another's":        {func(r row) {}, "w1", no},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := deskInDoubt(t, "10")
 			d.s.take(body("10"))
 			tt.change(d.s.rows[0])
-			decision := Decision{OrderIDs: []string{"10"}, PaidAs: tt.paidAs}
+			decision := paidAs("10", tt.paidAs)
 			err := d.Check(t.Context(), decision)
-			switch {
-			case tt.rule != "":
-				wantKind(t, err, tt.kind, tt.rule)
-			case tt.status != 0:
-				wantCall(t, err, api.Rejected, tt.status)
-			case err != nil:
-				t.Fatal(err)
-			default:
-				orders, err := d.Resolve(t.Context(), decision)
-				if err != nil || orders[0].State != StateAccepted || orders[0].ID != "w2" {
-					t.Fatalf("got %+v, %v", orders, err)
+			if wantErr(t, err, tt.want); err == nil {
+				if orders := d.mustResolve(decision); orders[0].State != StateAccepted || orders[0].ID != "w2" {
+					t.Fatalf("got %+v", orders)
 				}
-				sent, err := d.send(asked("10"))
-				if err != nil || sent.Order.ID != "w2" {
-					t.Errorf("got %+v, %v", sent, err)
+				if sent := d.mustSend("10"); sent.Order.ID != "w2" {
+					t.Errorf("got %+v", sent)
 				}
 			}
 			d.s.wantCreates(1)
@@ -330,7 +279,7 @@ func TestResolvePaidAs(t *testing.T) {
 		d := deskInDoubt(t, "10")
 		d.s.take(body("10"))
 		d.s.onGet = func(string) (int, string) { d.s.rows[0]["id"] = id; return 200, asText(d.s.rows[0]) }
-		return d, d.Check(t.Context(), Decision{OrderIDs: []string{"10"}, PaidAs: "w2"})
+		return d, d.Check(t.Context(), paidAs("10", "w2"))
 	}
 	wantKind(t, errorOf(answer("w7")), ReadFailed, "")
 	// The id must be written as the service does, because the list is searched for it.
@@ -340,14 +289,12 @@ func TestResolvePaidAs(t *testing.T) {
 // TestResolvePaidAsHeld checks that a withdrawal cannot be decided for one order if the journal has it for
 // another, even if its record has no order id.
 func TestResolvePaidAsHeld(t *testing.T) {
-	d := usedDesk(t)
-	w := asked("10")
+	d, w := usedDesk(t), asked("10")
 	w.request.Address = "bc1q1"
 	d.bring(w, outUnknown)
-	d.s.set(func() { delete(d.s.rows[0], "external_id"); delete(d.s.rows[0], "external_order_id") })
-	decision := Decision{OrderIDs: []string{"10"}, PaidAs: "w1"}
-	ok(t, d.Check(t.Context(), decision))
-	wantKind(t, errorOf(d.Resolve(t.Context(), decision)), Refused, RuleDecision, "till journal show 1")
+	d.s.set(func() { d.s.rows[0].named("") })
+	ok(t, d.Check(t.Context(), paidAs("10", "w1")))
+	wantKind(t, errorOf(d.Resolve(t.Context(), paidAs("10", "w1"))), Refused, RuleDecision, "till journal show 1")
 	d.wantState("10", StateUnknown)
 }
 
@@ -374,23 +321,20 @@ func TestResolveSeveral(t *testing.T) {
 // TestResolveShownMeanwhile checks that an order cannot be decided not sent if another process's scan shows
 // it while a person is asked, and that it can still be decided paid.
 func TestResolveShownMeanwhile(t *testing.T) {
-	for paidAs, want := range map[string]string{"w2": "", "": RuleDecision} {
+	for want, decision := range map[string]Decision{"": paidAs("10", "w2"), "refused/" + RuleDecision: notSent("10")} {
 		d := deskInDoubt(t, "10")
-		if paidAs != "" {
-			d.s.set(func() { d.s.take(body("10")) })
+		if want == "" {
+			d.takes("10")
 		}
 		d.clock.move(time.Hour)
-		decision := Decision{OrderIDs: []string{"10"}, PaidAs: paidAs, Reason: "support said so"}
 		ok(t, d.Check(t.Context(), decision))
 		ok(t, d.ledger.Show(t.Context(), map[string]string{"10": "w2"}))
-		_, err := d.Resolve(t.Context(), decision)
-		if want != "" {
-			wantKind(t, err, Refused, want)
+		wantErr(t, errorOf(d.Resolve(t.Context(), decision)), want)
+		if want == "" {
+			d.wantState("10", StateAccepted)
+		} else {
 			d.wantState("10", StateUnknown)
-			continue
 		}
-		ok(t, err)
-		d.wantState("10", StateAccepted)
 	}
 }
 
@@ -411,17 +355,14 @@ func TestRoundedUp(t *testing.T) {
 func TestConflictThatAgreesNow(t *testing.T) {
 	d := deskInDoubt(t, "10")
 	d.bring(asked("11"), outUnknown)
-	paid := d.s.take(body("10"))
-	d.s.take(body("11"))
-	d.s.set(func() { d.s.rows[0]["address"], d.s.rows[1]["address"] = "x", "x" })
-	results, err := d.Reconcile(t.Context(), "10", "11")
-	if err != nil || results[0].Order.State != StateConflict || results[0].Agrees || results[1].Agrees {
-		t.Fatalf("got %+v, %v", results, err)
-	}
-	d.s.set(func() { d.s.rows[1]["address"] = "bc1q10" })
-	results, err = d.Reconcile(t.Context(), "10", "11")
-	if err != nil || results[0].Order.State != StateConflict || !results[0].Agrees || results[1].Agrees {
-		t.Fatalf("got %+v, %v", results, err)
+	paid := d.takes("10")
+	d.takes("11")
+	for _, address := range []string{"x", "bc1q10"} {
+		d.s.set(func() { d.s.rows[0]["address"], d.s.rows[1]["address"] = "x", address })
+		results := d.mustReconcile("10", "11")
+		if results[0].Order.State != StateConflict || results[0].Agrees != (address != "x") || results[1].Agrees {
+			t.Fatalf("got %+v", results)
+		}
 	}
 	found, err := d.Compare(t.Context(), api.WithdrawalFilter{}, Filter{})
 	if err != nil || len(found.Differences) != 2 {
@@ -435,45 +376,35 @@ func TestConflictThatAgreesNow(t *testing.T) {
 			t.Errorf("order %s: %q", f.Order.OrderID, f.Why)
 		}
 	}
-	ok(t, d.Check(t.Context(), Decision{OrderIDs: []string{"10"}, PaidAs: paid}))
+	ok(t, d.Check(t.Context(), paidAs("10", paid)))
 }
 
 // TestResolveNotSentWhereClocksDiffer checks that the decision that an order was not sent is refused if this
 // machine's clock and the service's differ, because it is then not known how long ago the order was sent.
 func TestResolveNotSentWhereClocksDiffer(t *testing.T) {
-	not := Decision{OrderIDs: []string{"10"}, Reason: "support said so"}
-	for _, tt := range map[string]struct {
-		ahead time.Duration // of this machine's clock
-		rule  string
-	}{
-		"ahead":           {16 * time.Minute, RuleClock},
-		"behind":          {-2 * time.Minute, RuleClock},
-		"a little behind": {-time.Minute, RuleDecision},
-		"right":           {0, RuleDecision},
-	} {
+	for ahead, rule := range map[time.Duration]string{ // of this machine's clock
+		16 * time.Minute: RuleClock, -2 * time.Minute: RuleClock, -time.Minute: RuleDecision, 0: RuleDecision} {
 		d := deskInDoubt(t, "10")
-		d.s.set(func() { d.s.now = func() time.Time { return d.clock.Now().Add(-tt.ahead) } })
-		d.clock.move(tt.ahead)
-		d.clock.move(-min(tt.ahead, 0)) // only a clock that is ahead makes the order look old
-		wantKind(t, d.Check(t.Context(), not), Refused, tt.rule)
+		d.s.set(func() { d.s.now = func() time.Time { return d.clock.Now().Add(-ahead) } })
+		d.clock.move(max(ahead, 0)) // only a clock that is ahead makes the order look old
+		wantKind(t, d.Check(t.Context(), notSent("10")), Refused, rule)
 		d.wantState("10", StateUnknown)
 		d.s.set(func() { d.s.now = d.clock.Now })
 		d.clock.move(15 * time.Minute)
-		ok(t, d.Check(t.Context(), not))
+		ok(t, d.Check(t.Context(), notSent("10")))
 	}
 }
 
 // TestResolveNotSentWithoutADate checks that a person is told if the service's answers have no date, because
 // the clocks are then not compared.
 func TestResolveNotSentWithoutADate(t *testing.T) {
-	for _, undated := range []bool{true, false} {
-		d := deskInDoubt(t, "10")
-		d.clock.move(time.Hour)
+	d := deskInDoubt(t, "10")
+	d.clock.move(time.Hour)
+	for _, undated := range []bool{false, true} {
 		if undated {
 			d.s.set(func() { d.s.now = func() time.Time { return time.Time{} } })
 		}
-		c, err := d.Sender.Check(t.Context(), Decision{OrderIDs: []string{"10"}, Reason: "support said so"})
-		if err != nil || c.Undated != undated {
+		if c, err := d.Sender.Check(t.Context(), notSent("10")); err != nil || c.Undated != undated {
 			t.Errorf("got %+v, %v, want %v", c, err, undated)
 		}
 	}
@@ -493,30 +424,20 @@ func TestResolveNotSentWhereOneAnswerHasAnotherTime(t *testing.T) {
 			return d.clock.Now()
 		}
 	})
-	not := Decision{OrderIDs: []string{"10"}, Reason: "support said so"}
-	wantKind(t, d.Check(t.Context(), not), Refused, RuleClock)
+	wantKind(t, d.Check(t.Context(), notSent("10")), Refused, RuleClock)
 	d.s.set(func() { n, other = 0, n }) // the last one
-	wantKind(t, d.Check(t.Context(), not), Refused, RuleClock)
+	wantKind(t, d.Check(t.Context(), notSent("10")), Refused, RuleClock)
 	d.s.set(func() { other = 0 })
-	ok(t, d.Check(t.Context(), not))
+	ok(t, d.Check(t.Context(), notSent("10")))
 }
 
 // TestSettleAfterBeforeTheList checks that the time is over when the list begins to be read: a request that
 // arrives after that is not on it.
 func TestSettleAfterBeforeTheList(t *testing.T) {
-	d := usedDesk(t)
-	not := notSent("10")
-	d.bring(asked("10"), outUnknown)
-	moved := false
-	d.s.onList = func(page, size int) ([]row, int, int) {
-		if !moved {
-			moved = true
-			d.clock.move(15 * time.Minute)
-		}
-		return d.s.cut(page, size)
-	}
-	wantKind(t, d.Check(t.Context(), not), Refused, RuleDecision)
-	ok(t, d.Check(t.Context(), not))
+	d := deskInDoubt(t, "10")
+	d.onPage(1, func() { d.clock.move(15 * time.Minute) })
+	wantKind(t, d.Check(t.Context(), notSent("10")), Refused, RuleDecision)
+	ok(t, d.Check(t.Context(), notSent("10")))
 }
 
 // TestSettleAfterByTheServersClock checks that machines that share a journal use the server's clock: a
@@ -553,15 +474,13 @@ func TestUnrecordedOrdersAreMissing(t *testing.T) {
 func TestShownInAReadingThatSettlesNothing(t *testing.T) {
 	for name, read := range map[string]func(d *desk) error{
 		"one that fails the second time": func(d *desk) error {
-			lists := 0
-			d.s.listFail = func() (int, string) {
-				if lists++; lists > 1 {
-					return 500, ""
-				}
-				return -1, ""
-			}
-			_, err := d.Reconcile(t.Context(), "10")
-			return err
+			d.onPage(2, func() { d.s.listFail = func() (int, string) { return 500, "" } })
+			return errorOf(d.Reconcile(t.Context(), "10"))
+		},
+		"one that is interrupted": func(d *desk) error {
+			ctx, stop := context.WithCancel(t.Context())
+			d.onPage(2, stop)
+			return errorOf(d.Reconcile(ctx, "10"))
 		},
 		"one for another order": func(d *desk) error {
 			d.options.Lookup = LookupAlways
@@ -569,21 +488,19 @@ func TestShownInAReadingThatSettlesNothing(t *testing.T) {
 			return errors.New("which is sent")
 		},
 		"a check": func(d *desk) error {
-			differences, err := d.Compare(t.Context(), api.WithdrawalFilter{}, Filter{})
-			if err == nil && len(differences.Differences) == 1 {
-				err = errors.New(differences.Differences[0].Why)
+			found, err := d.Compare(t.Context(), api.WithdrawalFilter{}, Filter{})
+			if err == nil && len(found.Differences) == 1 {
+				err = errors.New(found.Differences[0].Why)
 			}
 			return err
 		},
 	} {
-		for was, before := range map[State]journal.Outcome{
-			StateUnknown: outUnknown, StateRejected: outRejected, StatePlanned: outNotLeft,
-		} {
-			t.Run(name+", "+string(was), func(t *testing.T) {
+		for way, was := range map[string]State{"unknown": StateUnknown, "rejected": StateRejected, "never left": StatePlanned} {
+			t.Run(name+", "+way, func(t *testing.T) {
 				d := usedDesk(t)
-				d.bring(asked("10"), before)
-				d.bring(asked("11"), before)
-				d.s.set(func() { d.s.take(body("10")) })
+				ways[way](d, asked("10"))
+				ways[way](d, asked("11"))
+				d.takes("10")
 				if err := read(d); err == nil {
 					t.Fatal("the reading settled the order")
 				}
@@ -593,12 +510,12 @@ func TestShownInAReadingThatSettlesNothing(t *testing.T) {
 				if o := d.wantState("11", was); o.Shown != "" {
 					t.Errorf("the service has never shown it, and the journal says as %s", o.Shown)
 				}
-				creates := 0
-				d.s.set(func() { d.s.rows, d.s.onList, d.s.listFail, creates = nil, nil, nil, d.s.creates })
+				creates, _, _ := d.s.counts()
+				d.s.set(func() { d.s.rows, d.s.onPage, d.s.listFail = nil, nil, nil })
 				d.clock.move(time.Hour)
 				wantKind(t, errorOf(d.send(asked("10"))), Unknown, "")
 				d.s.wantCreates(creates)
-				wantKind(t, d.Check(t.Context(), Decision{OrderIDs: []string{"10"}, Reason: "it is gone"}), Refused, RuleDecision)
+				wantKind(t, d.Check(t.Context(), notSent("10")), Refused, RuleDecision)
 			})
 		}
 	}
@@ -614,14 +531,11 @@ func TestPaidAsAlthoughDifferent(t *testing.T) {
 	wantKind(t, d.Check(t.Context(), decision), Refused, RuleDecision, "--although-different")
 	decision.AlthoughDifferent = true
 	ok(t, d.Check(t.Context(), decision))
-	orders, err := d.Resolve(t.Context(), decision)
-	if err != nil || orders[0].State != StateAccepted || orders[0].ID != "w2" {
-		t.Fatalf("got %+v, %v", orders, err)
-	}
-	if why := orders[0].Resolved.Reason; !strings.HasPrefix(why, "the payee agreed") ||
+	o := d.mustResolve(decision)[0]
+	if why := o.Resolved.Reason; o.State != StateAccepted || o.ID != "w2" || !strings.HasPrefix(why, "the payee agreed") ||
 		!strings.Contains(why, "to bc1q10") || !strings.Contains(why, "to elsewhere") {
-		t.Errorf("the record says %q", why)
+		t.Errorf("got %+v, and the record says %q", o, why)
 	}
-	other := Decision{OrderIDs: []string{"10"}, PaidAs: "w1", Reason: "x", AlthoughDifferent: true}
-	wantKind(t, d.Check(t.Context(), other), Refused, RuleDecision) // it belongs to another order
+	decision.PaidAs = "w1" // it belongs to another order
+	wantKind(t, d.Check(t.Context(), decision), Refused, RuleDecision)
 }

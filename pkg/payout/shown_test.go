@@ -133,18 +133,6 @@ func TestLookUpIsInterrupted(t *testing.T) {
 	d.wantArrived("1")
 }
 
-func TestReadingIsInterrupted(t *testing.T) {
-	d := usedDesk(t)
-	d.rejectsAndTakes("10")
-	d.bring(asked("11"), outUnknown)
-	ctx, stop := context.WithCancel(t.Context())
-	d.onPage(2, stop) // the second reading
-	if _, err := d.Reconcile(ctx, "11"); !errors.Is(err, context.Canceled) {
-		t.Fatal(err)
-	}
-	d.wantState("10", StateUnknown)
-}
-
 // TestUnaskedRow checks that nothing is sent if LookUp's reading has made a row unknown that it did not ask
 // about.
 func TestUnaskedRow(t *testing.T) {
