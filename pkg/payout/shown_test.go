@@ -3,7 +3,6 @@ package payout
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -65,10 +64,10 @@ func TestPreviewAndThenNo(t *testing.T) {
 // TestListConfirmsAPerson checks that the service has said it, once the list shows what a person has decided.
 func TestListConfirmsAPerson(t *testing.T) {
 	for name, read := range map[string]func(*desk) error{
-		"the order":   func(d *desk) error { _, err := d.Reconcile(context.Background(), "10"); return err },
-		"its run":     func(d *desk) error { _, err := d.ReconcileRun(context.Background(), "cafe0001"); return err },
-		"another one": func(d *desk) error { _, err := d.Reconcile(context.Background(), "11"); return err },
-		"all unknown": func(d *desk) error { _, err := d.Reconcile(context.Background()); return err },
+		"the order":   func(d *desk) error { return errorOf(d.Reconcile(context.Background(), "10")) },
+		"its run":     func(d *desk) error { return errorOf(d.ReconcileRun(context.Background(), "cafe0001")) },
+		"another one": func(d *desk) error { return errorOf(d.Reconcile(context.Background(), "11")) },
+		"all unknown": func(d *desk) error { return errorOf(d.Reconcile(context.Background())) },
 	} {
 		about := name == "the order" || name == "its run"
 		t.Run(name, func(t *testing.T) {
@@ -76,15 +75,14 @@ func TestListConfirmsAPerson(t *testing.T) {
 			d.bring(asked("11"), outUnknown)
 			d.begins("cafe0001", "10")
 			id := d.takes("10")
-			paid := Decision{OrderIDs: []string{"10"}, PaidAs: id, Reason: "seen in the panel"}
-			d.decides(paid)
+			d.decides(paidAs("10", id))
 			ok(t, read(d))
 			if o := d.wantState("10", StateAccepted); o.Shown != id || about && o.Resolved != nil {
 				t.Errorf("it was shown as %q, and decided: %v", o.Shown, o.Resolved)
 			}
 			d.hide(id)
 			d.clock.move(time.Hour)
-			wantKind(t, d.Check(t.Context(), Decision{OrderIDs: []string{"10"}, Reason: "gone"}), Refused, RuleDecision)
+			wantKind(t, d.Check(t.Context(), notSent("10")), Refused, RuleDecision)
 		})
 	}
 }
@@ -93,13 +91,10 @@ func TestDecidedDuringTheScan(t *testing.T) {
 	d := deskInDoubt(t, "10")
 	d.begins("cafe0001", "10")
 	id := d.takes("10")
-	d.decides(Decision{OrderIDs: []string{"10"}, PaidAs: id, Reason: "seen"})
+	d.decides(paidAs("10", id))
 	other := d.open()
 	d.onPage(3, func() {
-		if _, err := other.Decide(context.Background(),
-			journal.Decision{OrderID: "10", NotSent: true, Reason: "x"}); err != nil {
-			t.Error(err)
-		}
+		ok(t, errorOf(other.Decide(context.Background(), journal.Decision{OrderID: "10", NotSent: true, Reason: "x"})))
 	})
 	ok(t, errorOf(d.ReconcileRun(t.Context(), "cafe0001")))
 	if o := d.wantState("10", StateAccepted); o.Shown != id {
@@ -147,20 +142,21 @@ func TestUnaskedRow(t *testing.T) {
 }
 
 // TestBecomesUnknownDuringReconcileRun checks that a row which the list shows although it was rejected again
-// during the scan is in the result.
+// during the scan is in the result, and that the journal keeps that it was shown.
 func TestBecomesUnknownDuringReconcileRun(t *testing.T) {
 	d := usedDesk(t)
 	d.begins("cafe0001", "10")
-	d.rejectsAndTakes("10")
+	id := d.rejectsAndTakes("10")
 	d.onPage(2, func() {
 		d.clock.move(time.Second)
 		d.bring(asked("10"), outRejected)
 	})
 	settled, err := d.ReconcileRun(t.Context(), "cafe0001")
 	ok(t, err)
-	d.wantState("10", StateUnknown)
-	if len(settled.Results) != 1 || settled.Results[0].Order.State != StateUnknown || !settled.Results[0].Listed ||
-		settled.Sending != 0 {
+	if o := d.wantState("10", StateUnknown); o.Shown != id {
+		t.Errorf("it was shown as %q", o.Shown)
+	}
+	if wantResults(t, settled, "10 unknown true"); settled.Sending != 0 {
 		t.Errorf("got %+v", settled)
 	}
 }
@@ -180,13 +176,10 @@ func TestComparedAsTheScanHasLeftIt(t *testing.T) {
 	d := usedDesk(t)
 	d.rejectsAndTakes("16")
 	compared, err := d.Compare(t.Context(), api.WithdrawalFilter{}, Filter{})
-	found := compared.Differences
-	if err != nil || len(found) != 1 {
-		t.Fatal(found, err)
-	}
 	d.wantState("16", StateUnknown)
-	if found[0].Order.State != StateUnknown || !strings.Contains(found[0].Why, "order 16 is unknown in the journal") {
-		t.Errorf("got %+v: %s", found[0].Order, found[0].Why)
+	if found := compared.Differences; err != nil || len(found) != 1 || found[0].Order.State != StateUnknown ||
+		!strings.Contains(found[0].Why, "order 16 is unknown in the journal") {
+		t.Errorf("got %+v, %v", found, err)
 	}
 }
 
@@ -196,16 +189,10 @@ func TestPaidAsAnotherThanShown(t *testing.T) {
 	d := deskInDoubt(t, "10")
 	first := d.takes("10")
 	ok(t, d.ledger.Show(t.Context(), map[string]string{"10": first}))
-	second := d.takes("10")
-	paid := Decision{OrderIDs: []string{"10"}, PaidAs: second, Reason: "seen in the panel"}
-	err := d.Check(t.Context(), paid)
-	wantKind(t, err, Refused, RuleDecision)
-	if !strings.Contains(fmt.Sprint(err), first) {
-		t.Error(err)
-	}
-	if paid.AlthoughDifferent = true; d.Check(t.Context(), paid) != nil {
-		t.Error(d.Check(t.Context(), paid))
-	}
+	paid := paidAs("10", d.takes("10"))
+	wantKind(t, d.Check(t.Context(), paid), Refused, RuleDecision, first)
+	paid.AlthoughDifferent = true
+	ok(t, d.Check(t.Context(), paid))
 }
 
 // TestNotRecordedThatItWasShown checks that a failure of the journal is reported although the reading failed
@@ -214,15 +201,9 @@ func TestNotRecordedThatItWasShown(t *testing.T) {
 	d := usedDesk(t)
 	d.rejectsAndTakes("10")
 	d.bring(asked("11"), outUnknown)
-	pages := 0
-	d.s.set(func() {
-		d.s.listFail = func() (int, string) {
-			if pages++; pages == 2 {
-				d.ledger.Journal().Close()
-				return 0, ""
-			}
-			return -1, ""
-		}
+	d.onPage(2, func() {
+		d.ledger.Journal().Close()
+		d.s.listFail = func() (int, string) { return 0, "" }
 	})
 	_, err := d.Reconcile(t.Context(), "11")
 	if !errors.Is(err, journal.Broken) || !strings.Contains(err.Error(), "list withdrawals") {
