@@ -99,12 +99,12 @@ func TestMakeComparesAddressesInAnySpelling(t *testing.T) {
 // compares it byte by byte.
 func TestAppendLine(t *testing.T) {
 	odd := PlanRow{CreateWithdrawal: api.CreateWithdrawal{
-		Currency: testBtc, Amount: api.Amount{Kind: api.Fiat, Code: "USD", Minor: 1<<63 - 1},
+		Currency: testBtc, Amount: api.FiatAmount("USD", 1<<63-1),
 		Address: "<a&b>\"\\\u2028\u00e9\U0001F600", Memo: "\t\x7f", Callback: "https://x.example/?a=1&b=2",
 		ExternalOrderID: "1",
 	}, Note: "\u0001 \ufeff", Reference: "<&>", Line: 7}
 	bare := PlanRow{CreateWithdrawal: api.CreateWithdrawal{Currency: testDoge,
-		Amount: api.Amount{Kind: api.Crypto, Code: "Doge", Minor: -7}, Address: "a"}}
+		Amount: api.CryptoAmount("Doge", -7), Address: "a"}}
 	for _, r := range append(testRows(), odd, bare) {
 		want, err := json.Marshal(lineOf(r, "9 minor"))
 		ok(t, err)
@@ -119,7 +119,7 @@ func TestAppendLine(t *testing.T) {
 
 func TestCheckDecimals(t *testing.T) {
 	row := PlanRow{CreateWithdrawal: api.CreateWithdrawal{Currency: testDoge,
-		Amount: api.Amount{Kind: api.Crypto, Code: "Doge", Minor: 1_000_000}, Address: "a", ExternalOrderID: "1"}}
+		Amount: api.CryptoAmount("Doge", 1_000_000), Address: "a", ExternalOrderID: "1"}}
 	with := func(decimals int) []Currency { return []Currency{{Code: "DOGE", Kind: api.Crypto, Decimals: decimals}} }
 	for name, c := range map[string]struct {
 		then, now []Currency

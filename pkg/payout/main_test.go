@@ -414,7 +414,7 @@ func (d *desk) Resolve(ctx context.Context, decision Decision) ([]Order, error) 
 // asked returns a withdrawal with an order id. If it is empty, an order id is generated.
 func asked(orderID string) withdrawal {
 	return withdrawal{request: api.CreateWithdrawal{
-		Currency: api.Currency{Kind: api.Crypto, Code: "Btc"}, Amount: api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 5000},
+		Currency: api.CryptoCurrency("Btc"), Amount: api.CryptoAmount("Btc", 5000),
 		Address: "bc1q" + orderID, ExternalOrderID: orderID,
 	}}
 }

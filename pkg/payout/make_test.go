@@ -92,20 +92,13 @@ const header = "order_id,currency,amount,address"
 
 func TestMakeReadsEveryColumn(t *testing.T) {
 	p := newPlanner(t)
-	want := []PlanRow{
-		{CreateWithdrawal: api.CreateWithdrawal{Currency: testBtc, Amount: api.Amount{Kind: api.Crypto, Code: "Btc",
-			Minor: 1_500_000},
-			Address: "a", ExternalOrderID: "1"}, Note: `Zoë, "May"`},
-		{CreateWithdrawal: api.CreateWithdrawal{Currency: testBtc, Amount: api.Amount{Kind: api.Fiat, Code: "USD",
-			Minor: 2500}, Address: "b",
-			ExternalOrderID: "2", Memo: "m", Callback: "https://shop.example.com/paid"}},
-		{CreateWithdrawal: api.CreateWithdrawal{Currency: testBtc, Amount: api.Amount{Kind: api.Crypto, Code: "Btc",
-			Minor: 7}, Address: "c",
-			ExternalOrderID: "3"}},
-		{CreateWithdrawal: api.CreateWithdrawal{Currency: testDoge, Amount: api.Amount{Kind: api.Fiat, Code: "USD",
-			Minor: 8}, Address: "d",
-			ExternalOrderID: "4"}},
+	row := func(orderID, address string, currency api.Currency, amount api.Amount) PlanRow {
+		return PlanRow{CreateWithdrawal: api.CreateWithdrawal{Currency: currency, Amount: amount, Address: address,
+			ExternalOrderID: orderID}}
 	}
+	want := []PlanRow{row("1", "a", testBtc, api.CryptoAmount("Btc", 1_500_000)), row("2", "b", testBtc, api.FiatAmount("USD", 2500)),
+		row("3", "c", testBtc, api.CryptoAmount("Btc", 7)), row("4", "d", testDoge, api.FiatAmount("USD", 8))}
+	want[0].Note, want[1].Memo, want[1].Callback = `Zoë, "May"`, "m", "https://shop.example.com/paid"
 	check := func(what string, rows []PlanRow) {
 		t.Helper()
 		if !slices.Equal(rows, want) {
@@ -135,112 +128,85 @@ func TestMakeReadsEveryColumn(t *testing.T) {
 // TestMakeTellsEverythingThatIsWrong checks that all errors of a file are reported at once, with line and
 // column.
 func TestMakeTellsEverythingThatIsWrong(t *testing.T) {
-	for what, c := range map[string]struct {
+	type file struct {
 		jsonLines   bool
 		batch, text string
 		says        []string // the beginnings of the details; the parts of one are separated by |
-	}{
-		"rows of all kinds": {text: header + ",memo,note\n" +
-			"1,Btc,0.5,a,,\n" + // 2
-			"1,Btc,1e3,a b,,\n" +
-			"x,Eur,1,,,\n" +
-			"5,Doge,1,a,,\n" +
-			"6,Xlr,5,G,,\n" +
-			"7,Btc,1,a\n" +
-			"8,Btc,1,a,,,\n" +
-			"9,Btc,1,\"a\n" +
-			"10,Btc,1,a\"b,,\n" +
-			"11,Btc,1,\"a\"b,,\n" +
-			"12,Btc,1,a,,x\u0007\n" +
-			"13,Btc,1,a\u200bb,,\n" +
-			"14,Btc,1e3,a,,\n" +
-			"15,,,,,\n" +
-			"1,Btc,2,a,,\n" +
-			"17,Btc,0,a,,\n18,Btc,-1,a,,\n19,Btc,92233720368.54775808,a,,\n20,Btc,\"1,5\",a,,\n" +
-			"total\n",
-			says: []string{
-				"line 3: amount: |exponent", "line 3: address: |space", "line 3: order_id: 1 is on line 2 already",
-				"line 4: order_id: |\"x\"", "line 4: address: it is missing",
-				"line 5: currency: the currency \"Doge\" is not known|till currency set Doge",
-				"line 6: amount: |till currency set Xlr --decimals 7", "line 6: memo: a withdrawal in Xlr needs one",
-				"line 7: it has 4 fields, and the header has 6: an empty field still needs its comma",
-				"line 8: it has 7 fields, and the header has 6: a text with a comma",
-				"line 9: field 4 begins with a double quote",
-				"line 10: field 4 has a double quote", "line 11: field 4 goes on",
-				"line 12: note: |control character", "line 13: address: |cannot be seen", "line 14: amount: |exponent",
-				"line 15: currency: it is missing", "line 15: address: it is missing",
-				"line 16: order_id: 1 is on line 2 already",
-				"line 17: amount: |zero", "line 18: amount: |negative", "line 19: amount: |too large",
-				"line 20: amount: |separator",
-				"line 21: it has one field, and the header has 6: an empty field",
-			}},
-		"the header": {text: "Order ID,currency,sum,currency\n1,2,3,4\n",
-			says: []string{"line 1: Order ID: |write order_id", "line 1: sum: there is no column",
-				"line 1: currency: the column is there twice", "line 1: address: the column is missing",
-				"line 1: amount: the column is missing"}},
-		"a misspelt header": {text: "Order ID, currency,amount,adress\n1,Btc,0.1,a\n2,Btc,1e3,a\n",
-			says: []string{`line 1: Order ID: there is no column "Order ID": write order_id`,
-				`line 1: adress: there is no column "adress"; did you mean address?`, "line 3: amount: |exponent"}},
-		"a column and its slip": {text: "order_id,currency,amount,adress,address\n1,Btc,0.1,a,b\n",
-			says: []string{`line 1: adress: there is no column "adress"; did you mean address?`}},
-		"no header": {text: "1,Btc,0.1,a\n2,Btc,0.2,b\n",
-			says: []string{"line 1: this is not a header: begin with order_id,currency,amount,address"}},
-		"a text of two lines": {text: "order_id,currency,amount,address,note\n1,Btc,0.1,a,\"one\ntwo\"\n2,Btc,1e3,a,x\n",
-			says: []string{"line 2: field 5 begins with a double quote", "line 4: amount: |exponent"}},
-		"columns too many": {text: "order_id,currency,amount,address,foo,amount\n1,Btc,1e3,a,x,2\n2,Btc,1,,x,2\n3," +
-			"Btc,1,a,x,y\n",
-			says: []string{"line 1: foo: there is no column", "line 1: amount: the column is there twice",
-				"line 2: amount: |exponent", "line 3: address: it is missing"}},
-		"an empty file": {text: "", says: []string{"line 1: the file is empty"}},
-		"blank rows":    {text: ",,\n" + header + "\n,\n1,Btc,\"1,5\",a\n", says: []string{"line 4: amount: "}},
-		"another encoding": {text: header + "\n1,Btc,x,a\n2,Btc,1,Zo\xeb\n",
-			says: []string{"line 3: byte 11 (0xeb) is not UTF-8"}},
-		"JSON as CSV": {text: `{"order_id":"1"}` + "\n", says: []string{"line 1: it is an object|--format jsonl"}},
-		"UTF-16":      {text: "\xff\xfeo\x00r\x00", says: []string{"line 1: this is not a header"}},
-		"a long line": {text: header + "\n1,Btc,1," + strings.Repeat("a", 128<<10) + "\n2,Btc,x,a\n",
-			says: []string{"line 2: it is longer than 65536 bytes", "line 3: amount: "}},
-		"a long reference": {text: header + ",reference\n1,Btc,0.1,a," + strings.Repeat("é", 140) + "\n2,Btc,0.1,b," +
-			strings.Repeat("é", 141) + "\n", says: []string{"line 3: reference: it has 141 characters, and at most 140 are kept"}},
-		"a sign beside a code": {text: "order_id,currency,amount,amount_currency,address\n1,Eur,5 €,USD,a\n",
-			says: []string{"line 2: amount: |has a code, and amount_currency has one too"}},
-		"the sign of another currency": {text: header + "\n1,Btc,5 €,a\n",
-			says: []string{`line 2: amount: "5 €" has the sign of EUR, and Btc is withdrawn`}},
-		"a row that is too long": {text: header + ",note\n1,Btc,1,a," + strings.Repeat("x", 66000) + "\n",
-			says: []string{"line 2: it is longer than 65536 bytes"}},
-		"two amounts": {text: "order_id,currency,amount,amount_minor,address\n1,Btc,0.5,5,a\n",
-			says: []string{"line 2: amount_minor: \"5\" is not the amount \"0.5\", which is 50000000"}},
-		"two codes": {text: "order_id,currency,amount,amount_currency,address\n1,Btc,0.5 Btc,Btc,a\n",
-			says: []string{"line 2: amount: \"0.5 Btc\" has a code"}},
-		"a point in minor units": {text: "order_id,currency,amount_minor,address\n1,Btc,0.5,a\n",
-			says: []string{"line 2: amount_minor: |decimal point"}},
-		"a blank behind a memo": {text: "order_id,currency,amount_minor,address,memo\n1,Xlr,5,G,7 \n",
-			says: []string{"line 2: memo: |ends with white space"}},
-		"a callback": {text: header + ",callback\n1,Btc,1,a,shop\n", says: []string{"line 2: callback: |http"}},
+	}
+	csv := func(text string, says ...string) file { return file{text: text, says: says} }
+	rows := func(lines ...[]string) (f file) { // each with its details
+		for i, line := range lines {
+			f.text += line[0] + "\n"
+			for _, says := range line[1:] {
+				f.says = append(f.says, fmt.Sprint("line ", i+1, ": ", says))
+			}
+		}
+		f.jsonLines = strings.HasPrefix(f.text, "{")
+		return f
+	}
+	const noHeader = "this is not a header: begin with order_id,currency,amount,address"
+	for what, c := range map[string]file{
+		"rows of all kinds": rows([]string{header + ",memo,note"}, []string{"1,Btc,0.5,a,,"},
+			[]string{"1,Btc,1e3,a b,,", "amount: |exponent", "address: |space", "order_id: 1 is on line 2 already"},
+			[]string{"x,Eur,1,,,", "order_id: |\"x\"", "address: it is missing"},
+			[]string{"5,Doge,1,a,,", "currency: the currency \"Doge\" is not known|till currency set Doge"},
+			[]string{"6,Xlr,5,G,,", "amount: |till currency set Xlr --decimals 7", "memo: a withdrawal in Xlr needs one"},
+			[]string{"7,Btc,1,a", "it has 4 fields, and the header has 6: an empty field still needs its comma"},
+			[]string{"8,Btc,1,a,,,", "it has 7 fields, and the header has 6: a text with a comma"},
+			[]string{`9,Btc,1,"a`, "field 4 begins with a double quote, and none ends it"},
+			[]string{`10,Btc,1,a"b,,`, "field 4 has a double quote"}, []string{`11,Btc,1,"a"b,,`, "field 4 goes on"},
+			[]string{"12,Btc,1,a,,x\u0007", "note: |control character"}, []string{"13,Btc,1,a\u200bb,,", "address: |cannot be seen"},
+			[]string{"14,Btc,1e3,a,,", "amount: |exponent"}, []string{"15,,,,,", "currency: it is missing", "address: it is missing"},
+			[]string{"1,Btc,2,a,,", "order_id: 1 is on line 2 already"}, []string{"17,Btc,0,a,,", "amount: |zero"},
+			[]string{"18,Btc,-1,a,,", "amount: |negative"}, []string{"19,Btc,92233720368.54775808,a,,", "amount: |too large"},
+			[]string{`20,Btc,"1,5",a,,`, "amount: |separator"}, []string{"total", "it has one field, and the header has 6: an empty field"},
+			[]string{"21,Btc,5 €,a,,", `amount: "5 €" has the sign of EUR, and Btc is withdrawn`},
+			[]string{",Btc,1,a,,", "order_id: it is missing|--auto-order-id"},
+			[]string{"01,Btc,1,a,,", "order_id: |without a leading zero"}, []string{"9007199254740992,Btc,1,a,,", "order_id: |9007199254740991"}),
+		"the header": csv("Order ID,currency,sum,currency\n1,2,3,4\n", "line 1: Order ID: |write order_id",
+			"line 1: sum: there is no column", "line 1: currency: the column is there twice",
+			"line 1: address: the column is missing", "line 1: amount: the column is missing"),
+		"a misspelt header": csv("Order ID, currency,amount,adress\n1,Btc,0.1,a\n2,Btc,1e3,a\n",
+			`line 1: Order ID: there is no column "Order ID": write order_id`,
+			`line 1: adress: there is no column "adress"; did you mean address?`, "line 3: amount: |exponent"),
+		"a column and its slip": csv("order_id,currency,amount,adress,address\n1,Btc,0.1,a,b\n",
+			`line 1: adress: there is no column "adress"; did you mean address?`),
+		"no header": rows([]string{"1,Btc,0.1,a", noHeader}, []string{"2,Btc,0.2,b"}),
+		"a text of two lines": rows([]string{header + ",note"}, []string{`1,Btc,0.1,a,"one`, "field 5 begins with a double quote"},
+			[]string{`two"`}, []string{"2,Btc,1e3,a,x", "amount: |exponent"}),
+		"columns too many": rows([]string{header + ",foo,amount", "foo: there is no column", "amount: the column is there twice"},
+			[]string{"1,Btc,1e3,a,x,2", "amount: |exponent"}, []string{"2,Btc,1,,x,2", "address: it is missing"},
+			[]string{"3,Btc,1,a,x,y"}),
+		"an empty file":    csv("", "line 1: the file is empty"),
+		"blank rows":       rows([]string{",,"}, []string{header}, []string{","}, []string{`1,Btc,"1,5",a`, "amount: "}),
+		"another encoding": csv(header+"\n1,Btc,x,a\n2,Btc,1,Zo\xeb\n", "line 3: byte 11 (0xeb) is not UTF-8"),
+		"JSON as CSV":      csv(`{"order_id":"1"}`+"\n", "line 1: it is an object|--format jsonl"),
+		"a long line": rows([]string{header}, []string{"1,Btc,1," + strings.Repeat("a", 66000), "it is longer than 65536 bytes"},
+			[]string{"1,Btc,1," + strings.Repeat("a", 128<<10), "it is longer than 65536 bytes"}, []string{"2,Btc,x,a", "amount: "}),
+		"a long reference": rows([]string{header + ",reference"}, []string{"1,Btc,0.1,a," + strings.Repeat("é", 140)},
+			[]string{"2,Btc,0.1,b," + strings.Repeat("é", 141), "reference: it has 141 characters, and at most 140 are kept"}),
+		"a sign beside a code": rows([]string{"order_id,currency,amount,amount_currency,address"},
+			[]string{"1,Eur,5 €,USD,a", "amount: |has a code, and amount_currency has one too"},
+			[]string{"2,Btc,0.5 Btc,Btc,a", "amount: \"0.5 Btc\" has a code"}),
+		"two amounts": rows([]string{"order_id,currency,amount,amount_minor,address,memo,callback"},
+			[]string{"1,Btc,0.5,5,a,,", "amount_minor: \"5\" is not the amount \"0.5\", which is 50000000"},
+			[]string{"2,Btc,,0.5,a,,", "amount_minor: |decimal point"},
+			[]string{"3,Xlr,,5,G,7 ,", "memo: |ends with white space"}, []string{"4,Btc,1,,a,,shop", "callback: |http"}),
 		"an order id too many": {batch: "b", text: header + "\n1,Btc,1,a\n,Btc,1,a\n",
 			says: []string{"line 2: order_id: \"1\" is given"}},
-		"an order id too few": {text: header + "\n,Btc,1,a\n",
-			says: []string{"line 2: order_id: it is missing|--auto-order-id"}},
-		"a leading zero": {text: header + "\n01,Btc,1,a\n9007199254740992,Btc,1,a\n",
-			says: []string{"line 2: order_id: |without a leading zero", "line 3: order_id: |9007199254740991"}},
-		"a line break in a field": {text: header + "\n1,Btc,1,\"a\nb\"\n",
-			says: []string{"line 2: field 4 begins with a double quote, and none ends it"}},
-		"JSON": {jsonLines: true, text: `{"order_id":4711,"currency":"Btc","amount":1,"address":"a"}` + "\n" +
-			`{"order_id":"1","order_id":"2","currency":"Btc","amount":"1","address":"a","priority":1}` + "\n" +
-			`{"order_id":"3","currency":null,"amount_minor":1.0,"address":["a"],"memo":{"a":1},"note":true}` + "\n" +
-			`["4"]` + "\n" + `{"order_id":"5"` + "\n" +
-			`{"order_id":"6","currency":"Btc","amount":"1","address":"a"} {}` + "\n" +
-			`{"order_id":"7","currency":"Btc","amount":"1","address":"a\n"}` + "\n" +
-			`{"order_id":"8","currency":"Btc","amount_minor":1e3,"address":"a"}` + "\n" +
-			`{"order_id":"9","currency":"Btc","amount":"1","address":"\ud800"}` + "\n",
-			says: []string{
-				"line 1: order_id: it is a number|in quotes: \"4711\"", "line 1: amount: it is a number",
-				"line 2: order_id: it is there twice", "line 2: priority: there is no column",
-				"line 3: currency: it is null", "line 3: amount_minor: it is a number with a point",
-				"line 3: address: it is a list", "line 3: memo: it is an object", "line 3: note: it is true or false",
-				"line 4: it is a list", "line 5: it is not JSON: it is cut off", "line 6: there is more behind its object",
-				"line 7: address: |control character",
-				"line 8: amount_minor: it is a number with a point or an exponent", "line 9: it is not JSON: ",
-			}},
+		"JSON": rows([]string{`{"order_id":4711,"currency":"Btc","amount":1,"address":"a"}`,
+			"order_id: it is a number|in quotes: \"4711\"", "amount: it is a number"},
+			[]string{`{"order_id":"1","order_id":"2","currency":"Btc","amount":"1","address":"a","priority":1}`,
+				"order_id: it is there twice", "priority: there is no column"},
+			[]string{`{"order_id":"3","currency":null,"amount_minor":1.0,"address":["a"],"memo":{"a":1},"note":true}`,
+				"currency: it is null", "amount_minor: it is a number with a point", "address: it is a list",
+				"memo: it is an object", "note: it is true or false"},
+			[]string{`["4"]`, "it is a list"}, []string{`{"order_id":"5"`, "it is not JSON: it is cut off"},
+			[]string{`{"order_id":"6","currency":"Btc","amount":"1","address":"a"} {}`, "there is more behind its object"},
+			[]string{`{"order_id":"7","currency":"Btc","amount":"1","address":"a\n"}`, "address: |control character"},
+			[]string{`{"order_id":"8","currency":"Btc","amount_minor":1e3,"address":"a"}`,
+				"amount_minor: it is a number with a point or an exponent"},
+			[]string{`{"order_id":"9","currency":"Btc","amount":"1","address":"\ud800"}`, "it is not JSON: "}),
 	} {
 		p := newPlanner(t)
 		p.Batch = c.batch
@@ -333,8 +299,7 @@ func TestMakeDerivesOrderIDs(t *testing.T) {
 		t.Fatal(first)
 	}
 	if want := deriveOrderID("may", "",
-		Content{Currency: api.CryptoCurrency("Btc"), Amount: api.CryptoAmount("Btc", 50000000), Address: "a"},
-		2); first["a"][1] != want {
+		contentOf(under("", "a").request), 2); first["a"][1] != want {
 		t.Errorf("%v, want %s", first, want)
 	}
 	second := ids("btc,0.50000000,c,", "Btc,0.5,b,new note", "Btc,0.5,a,", "BTC,0.5 Btc,a,", "Btc,0.5,a,")
@@ -451,7 +416,7 @@ func onBoth(t *testing.T, run func(*testing.T, *planner)) {
 // under returns a withdrawal of half a Btc.
 func under(orderID, address string) withdrawal {
 	return withdrawal{request: api.CreateWithdrawal{Currency: testBtc,
-		Amount: api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 50_000_000}, Address: address, ExternalOrderID: orderID}}
+		Amount: api.CryptoAmount("Btc", 50_000_000), Address: address, ExternalOrderID: orderID}}
 }
 
 // TestMakeComparesOrderIDsWithTheJournal checks that order ids that the journal has are counted by state, and

@@ -21,26 +21,26 @@ import (
 )
 
 var (
-	testBtc        = api.Currency{Kind: api.Crypto, Code: "Btc"}
-	testDoge       = api.Currency{Kind: api.Crypto, Code: "Doge"}
+	testBtc        = api.CryptoCurrency("Btc")
+	testDoge       = api.CryptoCurrency("Doge")
 	testCurrencies = []Currency{{Code: "Btc", Kind: api.Crypto, Decimals: 8}}
 	testMoney      = registryOf(testCurrencies)
-	testLimits     = Limits{MaxPerRun: []api.Amount{{Kind: api.Fiat, Code: "USD", Minor: 1_000_000}},
+	testLimits     = Limits{MaxPerRun: []api.Amount{api.FiatAmount("USD", 1_000_000)},
 		AllowAddresses: []string{"a", "b", "D6"}}
 )
 
 func testRows() []PlanRow {
 	return []PlanRow{
 		{CreateWithdrawal: api.CreateWithdrawal{Currency: testBtc,
-			Amount: api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 1_500_000}, Address: "a", ExternalOrderID: "4711"},
+			Amount: api.CryptoAmount("Btc", 1_500_000), Address: "a", ExternalOrderID: "4711"},
 			Note: `"salary" of Zoë`, Reference: "INV-2026/118", Line: 2},
 		{CreateWithdrawal: api.CreateWithdrawal{Currency: testBtc,
-			Amount: api.Amount{Kind: api.Fiat, Code: "USD", Minor: 2500}, Address: "b", ExternalOrderID: "9007199254740991",
+			Amount: api.FiatAmount("USD", 2500), Address: "b", ExternalOrderID: "9007199254740991",
 			Memo: "rent, 7", Callback: "https://shop.example.com/paid"}},
 		{CreateWithdrawal: api.CreateWithdrawal{Currency: testDoge,
-			Amount: api.Amount{Kind: api.Crypto, Code: "Doge", Minor: 5}, Address: "D6", ExternalOrderID: "1"}},
+			Amount: api.CryptoAmount("Doge", 5), Address: "D6", ExternalOrderID: "1"}},
 		{CreateWithdrawal: api.CreateWithdrawal{Currency: testBtc,
-			Amount: api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 1}, Address: "a", ExternalOrderID: "2"}},
+			Amount: api.CryptoAmount("Btc", 1), Address: "a", ExternalOrderID: "2"}},
 	}
 }
 
@@ -90,9 +90,9 @@ func TestPlanKeepsWhatItIsGiven(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	want := []Total{
-		{api.Big(api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 1_500_001}), 2},
-		{api.Big(api.Amount{Kind: api.Fiat, Code: "USD", Minor: 2500}), 1},
-		{api.Big(api.Amount{Kind: api.Crypto, Code: "Doge", Minor: 5}), 1},
+		{api.Big(api.CryptoAmount("Btc", 1_500_001)), 2},
+		{api.Big(api.FiatAmount("USD", 2500)), 1},
+		{api.Big(api.CryptoAmount("Doge", 5)), 1},
 	}
 	if !slices.Equal(p.Totals, want) {
 		t.Errorf("the totals are %v", p.Totals)

@@ -416,8 +416,8 @@ func TestDiffers(t *testing.T) {
 			}
 		})
 	}
-	number := record{numbers: []int64{4711}, currency: api.Currency{Kind: api.Crypto, Code: "Btc"},
-		amount: api.Amount{Kind: api.Fiat, Code: "USD", Minor: 2500}, address: "bc1qA"}
+	number := record{numbers: []int64{4711}, currency: api.CryptoCurrency("Btc"),
+		amount: api.FiatAmount("USD", 2500), address: "bc1qA"}
 	memo := "7"
 	number.memo = &memo
 	sent.Memo = "7"

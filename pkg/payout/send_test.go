@@ -730,7 +730,7 @@ func TestReadBackShowsAnotherMerchant(t *testing.T) {
 
 // TestSenderLimits checks that a Sender sends nothing that its limits forbid, alone, again or in a plan.
 func TestSenderLimits(t *testing.T) {
-	btc := func(minor int64) []api.Amount { return []api.Amount{{Kind: api.Crypto, Code: "btc", Minor: minor}} }
+	btc := func(minor int64) []api.Amount { return []api.Amount{api.CryptoAmount("btc", minor)} }
 	const limit, list = "refused/" + money.RuleLimit, "refused/" + money.RuleAllowList
 	for name, tt := range map[string]struct {
 		limits       Limits
@@ -760,9 +760,7 @@ func TestSenderLimits(t *testing.T) {
 func TestSenderBudgets(t *testing.T) {
 	eachJournal(t, func(t *testing.T, d *desk) {
 		d.options.TimeZone = time.UTC
-		perDay := func(minor int64) {
-			d.options.Limits = Limits{MaxPerDay: []api.Amount{{Kind: api.Crypto, Code: "btc", Minor: minor}}}
-		}
+		perDay := func(minor int64) { d.options.Limits = Limits{MaxPerDay: []api.Amount{api.CryptoAmount("btc", minor)}} }
 		perDay(12_000)
 		x, tally := d.begun(d.plan(nil, dueTo(2)...), ApplyOptions{})
 		d.mustSend("9")
