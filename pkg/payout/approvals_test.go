@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -43,9 +41,12 @@ func (d *desk) approvedBy(names ...string) (approvals approval.Policy, keys []ss
 }
 
 // signed makes the desk demand the approval of two persons, and returns a plan that they have signed.
-func (d *desk) signed(rows ...PlanRow) *Plan {
+func (d *desk) signed(rows ...PlanRow) *Plan { return d.signedBy("ann", "bob", rows...) }
+
+// signedBy is signed with the persons as a file of approvers has them, with options behind their names.
+func (d *desk) signedBy(ann, bob string, rows ...PlanRow) *Plan {
 	d.t.Helper()
-	approvals, keys := d.approvedBy("ann", "bob")
+	approvals, keys := d.approvedBy(ann, bob)
 	d.options.Approvals = approvals
 	p := d.plan(nil, rows...)
 	signPlan(d.t, p, keys[0], "ann")
@@ -120,30 +121,27 @@ func TestApprovalsOnSeveralMachines(t *testing.T) {
 // TestApprovalOfOtherRows checks that rows which somebody else has recorded for the run are compared with the
 // signed plan, also if that happened after the approvals were verified.
 func TestApprovalOfOtherRows(t *testing.T) {
-	for name, late := range map[string]bool{"before": false, "in between": true} {
-		t.Run(name, func(t *testing.T) {
-			d := newDesk(t)
-			p := d.signed(due("101"))
-			other := func() {
-				r := d.plan(nil, due("101"), due("102"))
-				ok(t, errorOf(d.ledger.BeginRun(t.Context(), journal.Run{Name: p.Name(), Digest: p.Digest, Plan: p.Path},
-					recorded(r.Rows))))
-			}
-			if !late {
-				other()
-			}
-			a, err := d.Applier(t.Context(), p, ApplyOptions{})
-			if late {
-				ok(t, err)
-				other()
-				err = a.Begin(t.Context(), 0)
-			}
-			if err == nil {
+	for _, late := range []bool{false, true} {
+		d := newDesk(t)
+		p := d.signed(due("101"))
+		other := func() {
+			r := d.plan(nil, due("101"), due("102"))
+			ok(t, errorOf(d.ledger.BeginRun(t.Context(), journal.Run{Name: p.Name(), Digest: p.Digest, Plan: p.Path},
+				recorded(r.Rows))))
+		}
+		if !late {
+			other()
+		}
+		a, err := d.Applier(t.Context(), p, ApplyOptions{})
+		if late {
+			ok(t, err)
+			other()
+			if err = a.Begin(t.Context(), 0); err == nil {
 				_, err = a.LookUp(t.Context())
 			}
-			wantKind(t, err, Refused, RulePlanChanged)
-			d.wantArrived()
-		})
+		}
+		wantKind(t, err, Refused, RulePlanChanged)
+		d.wantArrived()
 	}
 }
 
@@ -186,23 +184,10 @@ func TestApprovalOfChangedRecord(t *testing.T) {
 // key has expired.
 func TestKeptApprovalEnds(t *testing.T) {
 	d := newDesk(t)
-	until := d.clock.Now().Add(time.Hour)
-	var keys []ssh.Signer
-	text := ""
-	for _, name := range []string{"ann", "bob"} {
-		key, line := newApprover(t, fmt.Sprintf(`%s valid-before="%s"`, name, until.UTC().Format("20060102150405Z")))
-		keys, text = append(keys, key), text+line
-	}
-	list, err := approval.ParseApprovers("/etc/till/allowed_signers", []byte(text), time.UTC)
-	ok(t, err)
-	d.options.Approvals = approval.Policy{Required: 2, Approvers: list}
-	p := d.plan(nil, due("101"), due("102"))
-	signPlan(t, p, keys[0], "ann")
-	signPlan(t, p, keys[1], "bob")
+	until := d.clock.Now().Add(time.Hour).UTC().Format(` valid-before="20060102150405Z"`)
+	p := d.signedBy("ann"+until, "bob"+until, due("101"), due("102"))
 	d.s.onCreate = on("102", tooMany)
-	if _, err := d.apply(p, ApplyOptions{}); err == nil {
-		t.Fatal("the service took 102")
-	}
+	wantErr(t, errorOf(d.apply(p, ApplyOptions{})), "rejected")
 	for _, name := range []string{"ann", "bob"} {
 		ok(t, os.Remove(p.Path+"."+name+".sig"))
 	}
@@ -239,34 +224,28 @@ func TestNewRefusesApprovals(t *testing.T) {
 
 // TestNeeds checks that thresholds are about totals, in the unit of the amounts.
 func TestNeeds(t *testing.T) {
-	a := approval.Policy{Required: 2, Above: []api.Amount{api.CryptoAmount("Btc", 10), api.FiatAmount("EUR", 500)}}
-	total := func(all ...api.Amount) (totals []Total) {
+	btc, eur := api.CryptoAmount("Btc", 10), api.FiatAmount("EUR", 500)
+	needs := func(above []api.Amount, all ...api.Amount) int {
+		p := new(Plan)
 		for _, one := range all {
-			totals = append(totals, Total{api.Big(one), 1})
+			p.Totals = append(p.Totals, Total{api.Big(one), 1})
 		}
-		return totals
+		return p.Needs(approval.Policy{Required: 2, Above: above})
 	}
-	for name, c := range map[string]struct {
-		totals []Total
-		want   int
-	}{
-		"the most":            {total(api.CryptoAmount("Btc", 10)), 0},
-		"one more":            {total(api.CryptoAmount("Btc", 11)), 2},
-		"two spellings":       {total(api.CryptoAmount("Btc", 6), api.CryptoAmount("BTC", 6)), 2},
-		"more than 64 bits":   {total(api.CryptoAmount("Btc", 5), api.CryptoAmount("BTC", math.MaxInt64)), 2},
-		"a unit without one":  {total(api.FiatAmount("USD", 1)), 2},
-		"a crypto named EUR":  {total(api.CryptoAmount("EUR", 1)), 2},
-		"both up to the most": {total(api.CryptoAmount("Btc", 10), api.FiatAmount("EUR", 500)), 0},
+	above := []api.Amount{btc, eur}
+	for name, got := range map[string]int{
+		"0, the most":            needs(above, btc),
+		"2, one more":            needs(above, api.CryptoAmount("Btc", 11)),
+		"2, two spellings":       needs(above, api.CryptoAmount("Btc", 6), api.CryptoAmount("BTC", 6)),
+		"2, more than 64 bits":   needs(above, api.CryptoAmount("Btc", 5), api.CryptoAmount("BTC", math.MaxInt64)),
+		"2, a unit without one":  needs(above, api.FiatAmount("USD", 1)),
+		"2, a crypto named EUR":  needs(above, api.CryptoAmount("EUR", 1)),
+		"0, both up to the most": needs(above, btc, eur),
+		"2, a larger limit too":  needs([]api.Amount{btc, api.CryptoAmount("BTC", 99)}, api.CryptoAmount("Btc", 11)),
+		"2, and before it":       needs([]api.Amount{api.CryptoAmount("BTC", 99), btc}, api.CryptoAmount("Btc", 11)),
 	} {
-		if got := (&Plan{Totals: c.totals}).Needs(a); got != c.want {
-			t.Errorf("%s: %d, want %d", name, got, c.want)
-		}
-	}
-	for _, twice := range [][]api.Amount{{api.CryptoAmount("Btc", 10), api.CryptoAmount("BTC", 99)},
-		{api.CryptoAmount("BTC", 99), api.CryptoAmount("Btc", 10)}} {
-		a.Above = twice
-		if got := (&Plan{Totals: total(api.CryptoAmount("Btc", 11))}).Needs(a); got != 2 {
-			t.Errorf("with the limits %v: %d, want 2", twice, got)
+		if want := int(name[0] - '0'); got != want {
+			t.Errorf("%s: %d, want %d", name, got, want)
 		}
 	}
 }
@@ -284,37 +263,21 @@ func TestSendUnderADemand(t *testing.T) {
 // TestDemandWhileSending checks that nothing more is sent once the account demands more than when the sender
 // found out, although the sender is at work.
 func TestDemandWhileSending(t *testing.T) {
-	raise := func(t *testing.T, d *desk) func() {
+	eachJournal(t, func(t *testing.T, d *desk) {
 		approvals, _ := d.approvedBy("ann", "bob")
 		other := d.open()
-		return sync.OnceFunc(func() { ok(t, (&Ledger{other}).Remember(t.Context(), approvals)) })
-	}
-	t.Run("a single withdrawal", func(t *testing.T) {
-		eachJournal(t, func(t *testing.T, d *desk) {
-			d.s.onPage = raise(t, d)
-			_, err := d.send(asked("1"))
-			wantKind(t, err, Refused, RuleApproval,
-				"nothing more is sent: what must be approved for ", " has changed meanwhile")
-			wantKind(t, errorOf(d.send(asked("1"))), Refused, RuleApproval,
-				"the journal remembers that 2 persons must approve this")
-			d.wantArrived()
-		})
+		d.onPage(1, func() { ok(t, (&Ledger{other}).Remember(t.Context(), approvals)) })
+		wantKind(t, errorOf(d.send(asked("1"))), Refused, RuleApproval,
+			"nothing more is sent: what must be approved for ", " has changed meanwhile")
+		wantKind(t, errorOf(d.send(asked("1"))), Refused, RuleApproval,
+			"the journal remembers that 2 persons must approve this")
+		d.wantArrived()
 	})
-	t.Run("a run", func(t *testing.T) {
-		eachJournal(t, func(t *testing.T, d *desk) {
-			p, now := d.plan(nil, due("101"), due("102"), due("103")), raise(t, d)
-			d.s.onCreate = func(map[string]any) (int, string, bool) {
-				now()
-				return 200, "", true
-			}
-			_, err := d.apply(p, ApplyOptions{})
-			wantKind(t, err, Refused, RuleApproval,
-				"nothing more is sent: what must be approved for ", " has changed meanwhile")
-			if n := len(d.arrived()); n != 1 {
-				t.Errorf("%d creates arrived", n)
-			}
-		})
-	})
+	d := newDesk(t)
+	approvals, _ := d.approvedBy("ann", "bob")
+	d.s.onCreate = during("101", func() { ok(t, d.Ledger.Remember(t.Context(), approvals)) })
+	wantKind(t, errorOf(d.apply(d.plan(nil, dueTo(3)...), ApplyOptions{})), Refused, RuleApproval, "has changed meanwhile")
+	d.wantArrived("101")
 }
 
 // TestSignOfChangedPlan checks that a plan whose rows were changed is not signed.
@@ -324,9 +287,8 @@ func TestSignOfChangedPlan(t *testing.T) {
 	p := d.plan(nil, due("101"))
 	p.Rows[0].Address = "another"
 	signature, err := p.Sign(keys[0])
-	if e := (*Error)(nil); len(signature) > 0 || !errors.As(err, &e) || e.Rule != RulePlanChanged ||
-		!strings.Contains(e.Hint.String(), "make a new plan") {
-		t.Errorf("%q, %v", signature, err)
+	if wantKind(t, err, Refused, RulePlanChanged, "make a new plan"); len(signature) > 0 {
+		t.Errorf("%q", signature)
 	}
 }
 

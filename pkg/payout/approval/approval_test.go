@@ -77,29 +77,30 @@ func keygen(t *testing.T, in string, args ...string) (string, error) {
 	return string(out), err
 }
 
+// keygenVerifies has ssh-keygen verify a signature of ann.
+func keygenVerifies(t *testing.T, allowed, signature string, options ...string) (string, error) {
+	t.Helper()
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "allowed"), allowed)
+	write(t, filepath.Join(dir, "sig"), signature)
+	return keygen(t, text, append([]string{"-Y", "verify", "-f", filepath.Join(dir, "allowed"), "-I", "ann", "-n", Namespace,
+		"-s", filepath.Join(dir, "sig")}, options...)...)
+}
+
 // TestOpenSSH checks for each kind of key that ssh-keygen accepts what Sign writes, and that verify accepts
 // what ssh-keygen writes, with both of its hashes.
 func TestOpenSSH(t *testing.T) {
-	for _, kind := range []string{"ed25519", "ecdsa-256", "ecdsa-384", "ecdsa-521", "rsa-2048"} {
+	for _, kind := range []string{"ed25519", "ecdsa -b 256", "ecdsa -b 384", "ecdsa -b 521", "rsa -b 2048"} {
 		t.Run(kind, func(t *testing.T) {
-			dir := t.TempDir()
-			key, plan := filepath.Join(dir, "key"), filepath.Join(dir, "plan")
-			args := []string{"-q", "-N", "", "-f", key, "-t"}
-			name, bits, found := strings.Cut(kind, "-")
-			if args = append(args, name); found {
-				args = append(args, "-b", bits)
-			}
+			key := filepath.Join(t.TempDir(), "key")
+			args := append([]string{"-q", "-N", "", "-f", key, "-t"}, strings.Fields(kind)...)
 			if out, err := keygen(t, "", args...); err != nil {
 				t.Fatal(out)
 			}
-			write(t, plan, text)
-			allowed := filepath.Join(dir, "allowed")
-			write(t, allowed, "ann "+read(t, key+".pub"))
+			allowed := "ann " + read(t, key+".pub")
 			signer, err := ssh.ParsePrivateKey([]byte(read(t, key)))
 			ok(t, err)
-			write(t, filepath.Join(dir, "own.sig"), string(sign(t, text, signer)))
-			if out, err := keygen(t, text, "-Y", "verify", "-f", allowed, "-I", "ann", "-n", Namespace, "-s",
-				filepath.Join(dir, "own.sig")); err != nil {
+			if out, err := keygenVerifies(t, allowed, string(sign(t, text, signer))); err != nil {
 				t.Errorf("ssh-keygen refuses it: %s", out)
 			}
 			for _, hash := range []string{"sha256", "sha512"} {
@@ -107,15 +108,12 @@ func TestOpenSSH(t *testing.T) {
 				if err != nil {
 					t.Fatal(theirs)
 				}
-				s, err := parse(t, read(t, allowed)).verify(message(text), []byte(theirs), now)
+				s, err := parse(t, allowed).verify(message(text), []byte(theirs), now)
 				if err != nil || s.Principal != "ann" || s.Fingerprint != ssh.FingerprintSHA256(signer.PublicKey()) {
 					t.Errorf("with %s: %+v, %v", hash, s, err)
 				}
 				// What the journal keeps is enough for ssh-keygen.
-				write(t, filepath.Join(dir, "kept.sig"), s.Signature)
-				write(t, filepath.Join(dir, "kept"), s.Principal+" "+s.Key+"\n")
-				if out, err := keygen(t, text, "-Y", "verify", "-f", filepath.Join(dir, "kept"), "-I", s.Principal, "-n", Namespace,
-					"-s", filepath.Join(dir, "kept.sig")); err != nil {
+				if out, err := keygenVerifies(t, s.Principal+" "+s.Key+"\n", s.Signature); err != nil {
 					t.Errorf("ssh-keygen refuses what is kept: %s", out)
 				}
 			}
@@ -137,41 +135,38 @@ func read(t *testing.T, path string) string {
 
 func TestVerifyRefuses(t *testing.T) {
 	ann, eve := newKey(t), newKey(t)
+	const over, none = "it is not a signature of ann over this plan", "it is not an OpenSSH signature"
 	good := sign(t, text, ann)
 	other, err := sshsig.Sign(strings.NewReader(text), ann, sshsig.HashSHA512, "till-release")
 	ok(t, err)
+	changed := func(armored []byte, change func(s *sshsig.Signature)) []byte {
+		s, err := sshsig.Unarmor(armored)
+		ok(t, err)
+		change(s)
+		return sshsig.Armor(s)
+	}
 	// The signature of ann's key under the name of eve's, and the reverse.
-	stolen, err := sshsig.Unarmor(good)
-	ok(t, err)
-	stolen.PublicKey = eve.PublicKey()
-	forged, err := sshsig.Unarmor(sign(t, text, eve))
-	ok(t, err)
-	forged.PublicKey = ann.PublicKey()
-	renamed, err := sshsig.Unarmor(sshsig.Armor(other))
-	ok(t, err)
-	renamed.Namespace = Namespace
-	longer, err := sshsig.Unarmor(good)
-	ok(t, err)
-	longer.Signature.Rest = []byte("more")
+	stolen := changed(good, func(s *sshsig.Signature) { s.PublicKey = eve.PublicKey() })
+	forged := changed(sign(t, text, eve), func(s *sshsig.Signature) { s.PublicKey = ann.PublicKey() })
+	renamed := changed(sshsig.Armor(other), func(s *sshsig.Signature) { s.Namespace = Namespace })
+	longer := changed(good, func(s *sshsig.Signature) { s.Signature.Rest = []byte("more") })
+	foreign := "its key " + ssh.FingerprintSHA256(eve.PublicKey()) + " is not one of the approvers'"
 	for name, c := range map[string]struct {
 		options   string
 		text      string
 		signature []byte
 		want      string // empty: it is accepted
 	}{
-		"good": {"", text, good, ""},
-		"a changed byte": {"", strings.Replace(text, "plan", "plaN", 1), good,
-			"it is not a signature of ann over this plan"},
-		"a byte more": {"", text + " ", good, "it is not a signature of ann over this plan"},
-		"no text":     {"", "", good, "it is not a signature of ann over this plan"},
+		"good":           {"", text, good, ""},
+		"a changed byte": {"", strings.Replace(text, "plan", "plaN", 1), good, over},
+		"a byte more":    {"", text + " ", good, over},
+		"no text":        {"", "", good, over},
 		"another namespace": {"", text, sshsig.Armor(other),
 			`it is for the namespace "till-release", and not for till-payout`},
-		"a changed namespace": {"", text, sshsig.Armor(renamed), "it is not a signature of ann over this plan"},
-		"a foreign key": {"", text, sign(t, text, eve),
-			"its key " + ssh.FingerprintSHA256(eve.PublicKey()) + " is not one of the approvers'"},
-		"another key named": {"", text, sshsig.Armor(stolen),
-			"its key " + ssh.FingerprintSHA256(eve.PublicKey()) + " is not one of the approvers'"},
-		"ann's key named":       {"", text, sshsig.Armor(forged), "it is not a signature of ann over this plan"},
+		"a changed namespace":   {"", text, renamed, over},
+		"a foreign key":         {"", text, sign(t, text, eve), foreign},
+		"another key named":     {"", text, stolen, foreign},
+		"ann's key named":       {"", text, forged, over},
 		"expired":               {`valid-before="20260503115959Z"`, text, good, "its key has expired (ann)"},
 		"the last second":       {`valid-before="20260503120000Z"`, text, good, ""},
 		"not yet valid":         {`valid-after="20260503120001Z"`, text, good, "its key is not valid yet (ann)"},
@@ -180,17 +175,16 @@ func TestVerifyRefuses(t *testing.T) {
 		"for this namespace":    {`namespaces="git,till-*"`, text, good, ""},
 		"not for this one": {`namespaces="*,!till-payout"`, text, good,
 			"its key is not for the namespace till-payout (ann)"},
-		"garbage":         {"", text, []byte("garbage"), "it is not an OpenSSH signature"},
-		"nothing":         {"", text, nil, "it is not an OpenSSH signature"},
-		"a cut signature": {"", text, good[:len(good)/2], "it is not an OpenSSH signature"},
-		"text after it":   {"", text, sshsig.Armor(longer), "it is not an OpenSSH signature"},
-		"another kind of block": {"", text, bytes.ReplaceAll(good, []byte("SSH SIGNATURE"), []byte("SIGNATURE")),
-			"it is not an OpenSSH signature"},
+		"garbage":               {"", text, []byte("garbage"), none},
+		"nothing":               {"", text, nil, none},
+		"a cut signature":       {"", text, good[:len(good)/2], none},
+		"text after it":         {"", text, longer, none},
+		"another kind of block": {"", text, bytes.ReplaceAll(good, []byte("SSH SIGNATURE"), []byte("SIGNATURE")), none},
 		"two signatures": {"", text, slices.Concat(good, sign(t, text, eve)),
 			"it has several signatures: write each to a file of its own"},
 		"of a certificate": {"", text, signWithCertificate(t, ann),
 			"it was made with a certificate, and certificates are not accepted"},
-		"a key": {"", text, ssh.MarshalAuthorizedKey(ann.PublicKey()), "it is not an OpenSSH signature"},
+		"a key": {"", text, ssh.MarshalAuthorizedKey(ann.PublicKey()), none},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := ""
@@ -334,26 +328,22 @@ func TestParseApproversRefuses(t *testing.T) {
 // summer time, with which some versions of ssh-keygen are an hour off.
 func TestTimes(t *testing.T) {
 	key := newKey(t)
-	dir := t.TempDir()
 	signature := sign(t, text, key)
-	write(t, filepath.Join(dir, "sig"), string(signature))
 	zone, err := time.LoadLocation("Asia/Tokyo")
 	ok(t, err)
 	t.Setenv("TZ", "Asia/Tokyo")
 	for _, options := range []string{`valid-after="20260503"`, `valid-before="20260503"`, `valid-before="20260503Z"`,
-		`valid-after="202605031200"`, `valid-after="202605031200Z"`,
-		`valid-before="20260503120001"`, `valid-after="20260501",valid-before="20260502"`, `VALID-AFTER="20260503"`,
+		`valid-after="202605031200"`, `valid-after="202605031200Z"`, `valid-before="20260503120001"`,
+		`valid-after="20260501",valid-before="20260502"`, `VALID-AFTER="20260503"`,
 		`namespaces="till-payout",valid-after="20260503Z"`} {
-		write(t, filepath.Join(dir, "allowed"), row("ann", options, key))
-		list, err := ParseApprovers("allowed", []byte(read(t, filepath.Join(dir, "allowed"))), zone)
+		list, err := ParseApprovers("allowed", []byte(row("ann", options, key)), zone)
 		ok(t, err)
-		for _, at := range []string{"20260502235959", "20260503000000", "20260503000001", "20260503085959", "20260503090000",
-			"20260503090001", "20260503205959", "20260503210000", "20260503120000", "20260503120001", "20260503120002"} {
+		for _, at := range strings.Fields("20260502235959 20260503000000 20260503000001 20260503085959 20260503090000 " +
+			"20260503090001 20260503205959 20260503210000 20260503120000 20260503120001 20260503120002") {
 			moment, err := time.ParseInLocation("20060102150405", at, zone)
 			ok(t, err)
 			_, ours := list.verify(message(text), signature, moment)
-			out, theirs := keygen(t, text, "-Y", "verify", "-f", filepath.Join(dir, "allowed"), "-I", "ann", "-n", Namespace,
-				"-s", filepath.Join(dir, "sig"), "-O", "verify-time="+at)
+			out, theirs := keygenVerifies(t, row("ann", options, key), string(signature), "-O", "verify-time="+at)
 			if (ours == nil) != (theirs == nil) {
 				t.Errorf("%s at %s: %v, and ssh-keygen says %s", options, at, ours, out)
 			}

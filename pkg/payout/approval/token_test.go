@@ -27,6 +27,7 @@ func newToken(t *testing.T, kind string) *tokentest.Token {
 // TestTokenSignatures compares for signatures of tokens what verify says with what ssh-keygen says. It also
 // demands that the token was touched, as sshd does.
 func TestTokenSignatures(t *testing.T) {
+	const over, untouched = "it is not a signature of ann over this plan", "the token that made it was not touched (ann)"
 	for _, kind := range tokenKinds() {
 		for name, c := range map[string]struct {
 			token   func(*tokentest.Token)  // before it signs
@@ -37,29 +38,24 @@ func TestTokenSignatures(t *testing.T) {
 			"touched":         {keygen: true},
 			"with a PIN":      {token: func(k *tokentest.Token) { k.Flags |= tokentest.Verified }, keygen: true},
 			"a large counter": {token: func(k *tokentest.Token) { k.Counter = 1<<32 - 2 }, keygen: true},
-			"not touched": {token: func(k *tokentest.Token) { k.Flags = 0 }, keygen: true,
-				want: "the token that made it was not touched (ann)"},
+			"not touched":     {token: func(k *tokentest.Token) { k.Flags = 0 }, keygen: true, want: untouched},
 			"a PIN and no touch": {token: func(k *tokentest.Token) { k.Flags = tokentest.Verified }, keygen: true,
-				want: "the token that made it was not touched (ann)"},
+				want: untouched},
 			"for another application": {token: func(k *tokentest.Token) { k.Application = "https://shop.example" },
-				want: "it is not a signature of ann over this plan"},
-			"a changed flag": {changed: func(s *sshsig.Signature) { s.Signature.Rest[0] |= tokentest.Verified },
-				want: "it is not a signature of ann over this plan"},
-			"a changed counter": {changed: func(s *sshsig.Signature) { s.Signature.Rest[4]++ },
-				want: "it is not a signature of ann over this plan"},
+				want: over},
+			"a changed flag":    {changed: func(s *sshsig.Signature) { s.Signature.Rest[0] |= tokentest.Verified }, want: over},
+			"a changed counter": {changed: func(s *sshsig.Signature) { s.Signature.Rest[4]++ }, want: over},
 			"a touch that was added": {token: func(k *tokentest.Token) { k.Flags = 0 },
 				changed: func(s *sshsig.Signature) { s.Signature.Rest[0] |= tokentest.Touched },
-				want:    "it is not a signature of ann over this plan"},
-			"no flags and no counter": {changed: func(s *sshsig.Signature) { s.Signature.Rest = nil },
-				want: "it is not a signature of ann over this plan"},
-			"half a counter": {changed: func(s *sshsig.Signature) { s.Signature.Rest = s.Signature.Rest[:3] },
-				want: "it is not a signature of ann over this plan"},
+				want:    over},
+			"no flags and no counter": {changed: func(s *sshsig.Signature) { s.Signature.Rest = nil }, want: over},
+			"half a counter":          {changed: func(s *sshsig.Signature) { s.Signature.Rest = s.Signature.Rest[:3] }, want: over},
 			"more after the counter": {token: func(k *tokentest.Token) { k.Extra = []byte("more") },
 				want: "it is not an OpenSSH signature"},
 			"as a key without a token": {changed: func(s *sshsig.Signature) { s.Signature.Format = ssh.KeyAlgoED25519 },
-				want: "it is not a signature of ann over this plan"},
+				want: over},
 			"a changed signature": {changed: func(s *sshsig.Signature) { s.Signature.Blob[len(s.Signature.Blob)-1] ^= 1 },
-				want: "it is not a signature of ann over this plan"},
+				want: over},
 		} {
 			t.Run(kind+"/"+name, func(t *testing.T) {
 				token := newToken(t, kind)
@@ -78,12 +74,7 @@ func TestTokenSignatures(t *testing.T) {
 				if got != c.want {
 					t.Errorf("got %q, want %q", got, c.want)
 				}
-				dir := t.TempDir()
-				write(t, filepath.Join(dir, "sig"), string(sshsig.Armor(s)))
-				write(t, filepath.Join(dir, "allowed"), row("ann", "", token))
-				out, err := keygen(t, text, "-Y", "verify", "-f", filepath.Join(dir, "allowed"), "-I", "ann", "-n", Namespace, "-s",
-					filepath.Join(dir, "sig"))
-				if (err == nil) != c.keygen {
+				if out, err := keygenVerifies(t, row("ann", "", token), string(sshsig.Armor(s))); (err == nil) != c.keygen {
 					t.Errorf("ssh-keygen says %s", out)
 				}
 			})
