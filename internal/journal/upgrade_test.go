@@ -3,7 +3,6 @@ package journal
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -49,127 +48,113 @@ func (u upgraded) content() order.Content {
 		Address: "bc1q" + u.id, Memo: ""}
 }
 
-// insert inserts a row into a table of any version, and returns the row's number.
-func insert(t *tx, table string, row map[string]any) (id int64) {
-	columns := slices.Sorted(maps.Keys(row))
+// A filling writes the rows of an older till. Its columns are those that have one value in every table.
+type filling struct {
+	*tx
+	columns map[string]any
+}
+
+// insert inserts a row without the columns that its table lacks, and returns the number that it gets.
+func (f filling) insert(table string, row map[string]any) (id int64) {
+	rows, err := f.rows("SELECT * FROM " + table + " WHERE 1 = 0")
+	if err != nil {
+		f.fail(err)
+		return 0
+	}
+	columns, err := rows.Columns()
+	f.fail(errors.Join(err, rows.Close()))
+	var names, marks []string
 	var args []any
-	var marks []string
-	for i, c := range columns {
-		args, marks = append(args, row[c]), append(marks, fmt.Sprintf("?%d", i+1))
+	for _, c := range columns {
+		value, given := row[c]
+		if !given {
+			value, given = f.columns[c]
+		}
+		if given {
+			names, args = append(names, c), append(args, value)
+			marks = append(marks, fmt.Sprint("?", len(args)))
+		}
 	}
-	query := fmt.Sprintf(`INSERT INTO %s (%s) VALUES (%s)`, table, strings.Join(columns, ", "), strings.Join(marks, ", "))
-	if slices.Contains([]string{"accounts", "orders", "events", "runs", "demands", "approvals", "consents"}, table) {
-		return one[int64](t, query+" RETURNING id", args...)
+	query := fmt.Sprintf(`INSERT INTO %s (%s) VALUES (%s)`, table, strings.Join(names, ", "), strings.Join(marks, ", "))
+	if slices.Contains(columns, "id") {
+		return one[int64](f.tx, query+" RETURNING id", args...)
 	}
-	t.exec(query, args...)
+	f.exec(query, args...)
 	return 0
 }
 
 // fill writes what a till of that version would have written.
 func fill(t *tx, version int) {
-	account := insert(t, "accounts",
-		map[string]any{"address": shop.Address, "name": shop.Name, "created": t.now, "merchant": "m1"})
-	by := func(more map[string]any) map[string]any {
-		row := map[string]any{"user_name": "ann", "host": "till1"}
-		maps.Copy(row, more)
-		return row
-	}
-	key := by(map[string]any{"fingerprint": "key1", "account": account, "noted": t.now, "how": "used"})
-	if version >= withAttemptTable {
-		key["answered"] = t.now
-	}
-	insert(t, "keys", key)
+	f := filling{t, map[string]any{"user_name": "ann", "host": "till1", "created": t.now, "changed": t.now, "noted": t.now,
+		"answered": t.now, "began": t.now, "at": t.now, "seen": t.now, "note": "a note", "currency": "crypto:Btc",
+		"unit": "crypto:Btc", "memo": "", "callback": "", "decimals": 8, "paid_before": 0, "reason": ""}}
+	account := f.insert("accounts", map[string]any{"address": shop.Address, "name": shop.Name, "merchant": "m1"})
+	f.columns["account"] = account
+	f.insert("keys", map[string]any{"fingerprint": "key1", "how": "used"})
 	var run int64
 	if version >= withRuns {
-		run = insert(t, "runs", by(map[string]any{"account": account, "name": "0badc0de", "digest": "sha256:0badc0de",
-			"plan":  "staff.plan",
-			"batch": "may", "paid_before": 0, "began": t.now}))
+		run = f.insert("runs", map[string]any{"name": "0badc0de", "digest": "sha256:0badc0de", "plan": "staff.plan", "batch": "may"})
 	}
 	for place, u := range toUpgrade() {
-		u.fill(t, version, account, run, place)
+		u.fill(f, version, run, place)
 	}
 	if version < withApprovals {
 		return
 	}
 	t.exec("UPDATE runs SET approvals = 2")
-	demand := insert(t, "demands",
-		by(map[string]any{"account": account, "at": t.now, "persons": 2, "above": `{"crypto:btc":5}`, "approvers": "/a",
-			"approvers_digest": "a1", "reason": ""}))
+	demand := f.insert("demands",
+		map[string]any{"persons": 2, "above": `{"crypto:btc":5}`, "approvers": "/a", "approvers_digest": "a1"})
 	if version >= withDemandNumber {
 		t.exec("UPDATE accounts SET demand = ?1", demand)
 	}
 	for _, name := range []string{"bob", "cleo"} {
-		insert(t, "approvals", by(map[string]any{"run_id": run, "principal": name, "public_key": "ssh-ed25519 AAAA",
-			"fingerprint": "SHA256:" + name, "signature": "sig", "seen": t.now}))
+		f.insert("approvals", map[string]any{"run_id": run, "principal": name, "public_key": "ssh-ed25519 AAAA",
+			"fingerprint": "SHA256:" + name, "signature": "sig"})
 	}
 	if version < withConsents {
 		return
 	}
-	consent := insert(t, "consents", map[string]any{"run_id": run, "required": 2})
+	consent := f.insert("consents", map[string]any{"run_id": run, "required": 2})
 	t.exec("INSERT INTO consent_approvals (consent, approval) SELECT ?1, id FROM approvals", consent)
 	t.exec("UPDATE attempts SET demand = ?1", demand)
 	t.exec("UPDATE attempts SET consent = ?1 WHERE order_row IN (SELECT order_row FROM run_rows)", consent)
 }
 
-func (u upgraded) fill(t *tx, version int, account, run int64, place int) {
-	content := map[string]any{"currency": "crypto:Btc", "unit": "crypto:Btc", "minor": u.content().Amount.Minor,
-		"address": u.content().Address, "memo": "", "callback": ""}
-	with := func(more map[string]any) map[string]any {
-		row := maps.Clone(content)
-		maps.Copy(row, more)
-		return row
-	}
-	o := with(map[string]any{"account": account, "order_id": u.id, "state": string(u.state),
-		"withdrawal": u.withdrawal, "note": "a note",
-		"user_name": "ann", "host": "till1", "created": t.now, "changed": t.now})
+func (u upgraded) fill(f filling, version int, run int64, place int) {
+	f.columns["minor"], f.columns["address"] = u.content().Amount.Minor, u.content().Address
+	o := map[string]any{"order_id": u.id, "state": string(u.state), "withdrawal": u.withdrawal, "shown": u.withdrawal,
+		"content": u.content().Key().String(), "payee": payee(u.content().Address),
+		"attempt": len(u.attempts), "sender": u.sender} // the last two until there was a table of attempts
 	if u.run {
 		o["run"] = "0badc0de"
 	}
 	if len(u.attempts) > 0 {
-		o["sent"], o["fingerprint"] = t.now, "key1"
+		o["sent"], o["fingerprint"] = f.now, "key1"
 	}
-	switch doubt := slices.Contains(u.attempts, order.WasUncertain); {
-	case version >= withAttemptTable:
-		o["content"], o["payee"], o["shown"] = u.content().Key().String(), payee(u.content().Address), u.withdrawal
-	default:
-		o["attempt"], o["sender"] = len(u.attempts), u.sender
-		if doubt {
-			o["doubt"] = 1
-			if version >= withRuns {
-				o["last_doubt"] = 1
-			}
-		}
+	if slices.Contains(u.attempts, order.WasUncertain) {
+		o["doubt"], o["last_doubt"] = 1, 1
 	}
-	row := insert(t, "orders", o)
-	if version >= withAttemptTable {
-		for i, outcome := range u.attempts {
-			ended := t.now
-			if outcome == order.UnderWay {
-				ended = ""
-			}
-			insert(t, "attempts",
-				map[string]any{"order_row": row, "number": i + 1, "sender": u.sender, "began": t.now, "ended": ended,
-					"outcome": string(outcome), "decimals": 8})
+	row := f.insert("orders", o)
+	for i, outcome := range u.attempts {
+		if version < withAttemptTable {
+			break
 		}
+		attempt := map[string]any{"order_row": row, "number": i + 1, "sender": u.sender, "ended": "", "outcome": string(outcome)}
+		if outcome != order.UnderWay {
+			attempt["ended"] = f.now
+		}
+		f.insert("attempts", attempt)
 	}
 	for _, what := range u.events {
-		withdrawal := ""
+		e := map[string]any{"order_row": row, "what": what, "state": string(u.state)}
 		if what == eventAnswered {
-			withdrawal = u.withdrawal
+			e["withdrawal"] = u.withdrawal
 		}
-		insert(t, "events",
-			with(map[string]any{"order_row": row, "at": t.now, "user_name": "ann", "host": "till1", "what": what,
-				"state": string(u.state), "withdrawal": withdrawal}))
+		f.insert("events", e)
 	}
-	if !u.run || version < withRuns {
-		return
+	if u.run && version >= withRuns {
+		f.insert("run_rows", map[string]any{"run_id": run, "place": place, "order_row": row})
 	}
-	r := map[string]any{"run_id": run, "place": place, "order_row": row}
-	if version >= withAttemptTable {
-		r = with(r)
-		r["note"] = "a note"
-	}
-	insert(t, "run_rows", r)
 }
 
 // TestUpgrade checks for each older version that a journal with real rows is updated, that nothing of it
