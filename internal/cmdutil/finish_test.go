@@ -38,9 +38,7 @@ func TestOnFinishIsKilled(t *testing.T) {
 				t.Skip(err)
 			}
 			program := filepath.Join(t.TempDir(), "program")
-			if err := os.WriteFile(program, []byte("#!/bin/sh\n"+c.script+"\n"), 0o700); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(program, []byte("#!/bin/sh\n"+c.script+"\n"), 0o700))
 			var out bytes.Buffer
 			ended, cancel := context.WithCancel(context.Background())
 			cancel() // as after a second signal

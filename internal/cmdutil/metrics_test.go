@@ -41,18 +41,14 @@ func (p promFile) start(account, command string, at time.Time) error {
 func (p promFile) ends(all ...Finished) {
 	p.Helper()
 	for _, f := range all {
-		if err := p.end(f); err != nil {
-			p.Fatal(err)
-		}
+		must(p.T, p.end(f))
 	}
 }
 
 func (p promFile) text() string {
 	p.Helper()
 	text, err := os.ReadFile(p.path)
-	if err != nil {
-		p.Fatal(err)
-	}
+	must(p.T, err)
 	return string(text)
 }
 
@@ -116,13 +112,9 @@ func TestMetricsOfForeignText(t *testing.T) {
 func TestMetricsOfAnother(t *testing.T) {
 	large := newPromFile(t)
 	text := "# HELP " + metrics.Start + " When.\n" + strings.Repeat("# more\n", mostBytes/7)
-	if err := os.WriteFile(large.path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(large.path, []byte(text), 0o644))
 	loop := newPromFile(t)
-	if err := os.Symlink(loop.path, loop.path); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(loop.path, loop.path))
 	for _, p := range []promFile{large, loop} {
 		before, _ := os.Lstat(p.path)
 		err := p.end(Finished{Command: "payout apply"})
@@ -163,9 +155,7 @@ func TestMetricsOfALockedFile(t *testing.T) {
 	t.Parallel()
 	p := newPromFile(t)
 	unlock, err := atomicfile.Lock(p.path, time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer unlock()
 	err = p.end(Finished{Command: "payout apply", ExitCode: ExitUnknown})
 	if unlocked, ok := errors.AsType[metrics.UnlockedError](err); !ok || !errors.Is(unlocked.Err, atomicfile.ErrLocked) {
@@ -197,9 +187,7 @@ func TestMetricsWithoutAccount(t *testing.T) {
 func TestMetricsOfEarlierVersion(t *testing.T) {
 	p := newPromFile(t)
 	p.ends(Finished{Command: "payout apply", ended: time.Unix(7, 0)})
-	if err := p.start("shop", "payout apply", time.Unix(8, 0)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.start("shop", "payout apply", time.Unix(8, 0)))
 	p.has(metrics.Success + `{file="till.prom",account="shop",command="payout apply"} 7.000`)
 	if n := strings.Count(p.text(), metrics.Success+"{"); n != 1 {
 		t.Errorf("there are %d successes", n)

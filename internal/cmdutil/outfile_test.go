@@ -11,13 +11,9 @@ import (
 func TestOutFileIsResolvedOnce(t *testing.T) {
 	dir := t.TempDir()
 	mine, link := filepath.Join(dir, "mine"), filepath.Join(dir, "results.csv")
-	if err := os.WriteFile(mine, []byte("before"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(mine, []byte("before"), 0o600))
 	file := OutFile{Flag: "results", Path: link, Mode: 0o600}
-	if err := file.Check(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, file.Check())
 	if err := os.Symlink(mine, link); err != nil {
 		t.Skipf("there are no symbolic links here: %v", err)
 	}
@@ -28,9 +24,7 @@ func TestOutFileIsResolvedOnce(t *testing.T) {
 	if text, err := os.ReadFile(mine); string(text) != "before" {
 		t.Errorf("the other file has %q, %v", text, err)
 	}
-	if err := file.Check(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, file.Check())
 	if err := file.Write(Content([]byte("after"))); err != nil {
 		t.Error(err)
 	}

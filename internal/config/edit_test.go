@@ -27,9 +27,7 @@ profiles:
 
 func edit(t *testing.T, path string, change func(*Document) error) {
 	t.Helper()
-	if err := Edit(path, change); err != nil {
-		t.Fatal(err)
-	}
+	must(t, Edit(path, change))
 }
 
 func TestEditKeepsCommentsAndOrder(t *testing.T) {
@@ -96,9 +94,7 @@ func TestSetProfileValues(t *testing.T) {
 			"time_layout=2006-01-02", "max_per_run=", "settle_after=1h", "account=true", "journal=postgres://till@db/till")
 	})
 	f, err := load(t, path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p := f.Profiles["live"]
 	if strings.Join(p.Lists["api_key_command"], "|") != "/usr/bin/pass|show|till/live" ||
 		strings.Join(p.Limits.AllowAddresses, "|") != "a,b|c" ||
@@ -179,9 +175,7 @@ func TestEditRefuses(t *testing.T) {
 func TestEditThroughASymbolicLink(t *testing.T) {
 	target := write(t, commented)
 	link := filepath.Join(t.TempDir(), "config.yaml")
-	if err := os.Symlink(target, link); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(target, link))
 	edit(t, link, func(d *Document) error { return d.UseProfile("test") })
 	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
 		t.Errorf("the link is gone: %v, %v", info.Mode(), err)
@@ -189,9 +183,7 @@ func TestEditThroughASymbolicLink(t *testing.T) {
 	if !strings.Contains(read(t, target), "current: test") {
 		t.Error("the target has not changed")
 	}
-	if err := os.Remove(target); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(target))
 	fails(t, "dangling", Edit(link, func(d *Document) error { return d.SetProfile("live") }), "config",
 		"cannot be changed")
 	if _, err := os.Lstat(target); err == nil {
@@ -221,9 +213,7 @@ func TestEditsDoNotLoseEachOther(t *testing.T) {
 func TestEditThatCannotWrite(t *testing.T) {
 	path := write(t, commented)
 	dir := filepath.Dir(path)
-	if err := os.Chmod(dir, 0o500); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chmod(dir, 0o500))
 	t.Cleanup(func() { os.Chmod(dir, 0o700) })
 	if f, err := os.CreateTemp(dir, ""); err == nil {
 		f.Close()

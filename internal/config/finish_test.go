@@ -26,9 +26,7 @@ func TestFinishFlags(t *testing.T) {
 		in.Command = pflag.NewFlagSet("apply", pflag.ContinueOnError)
 		in.Command.String("on-finish", "", "")
 		in.Command.String("metrics", "", "")
-		if err := in.Command.Parse(strings.Fields(c.args)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, in.Command.Parse(strings.Fields(c.args)))
 		s, err := Resolve(in)
 		got := fmt.Sprintf("%v %s, %s %s", s.OnFinish, s.Origin("on_finish"), filepath.Base(s.Metrics), s.Origin("metrics"))
 		if err != nil {

@@ -18,18 +18,14 @@ import (
 func write(t *testing.T, content string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "config.yaml")
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte(content), 0o600))
 	return path
 }
 
 func read(t *testing.T, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(data)
 }
 
@@ -51,9 +47,7 @@ func input(t *testing.T, path string, env func(string) string, args ...string) I
 	if path != "" {
 		args = append([]string{"--config", path}, args...)
 	}
-	if err := fs.Parse(args); err != nil {
-		t.Fatal(err)
-	}
+	must(t, fs.Parse(args))
 	if env == nil {
 		env = noEnv
 	}
@@ -63,9 +57,7 @@ func input(t *testing.T, path string, env func(string) string, args ...string) I
 func resolve(t *testing.T, path string, env func(string) string, args ...string) Settings {
 	t.Helper()
 	s, err := Resolve(input(t, path, env, args...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return s
 }
 
@@ -104,11 +96,16 @@ func keyringWith(t *testing.T, pairs ...string) {
 	t.Helper()
 	keyring.MockInit()
 	for pair := range slices.Chunk(pairs, 2) {
-		if err := keyring.Set("till", pair[0], pair[1]); err != nil {
-			t.Fatal(err)
-		}
+		must(t, keyring.Set("till", pair[0], pair[1]))
 	}
 }
 
 // noBus replaces the operating system's keyring by one that cannot be reached.
 func noBus() { keyring.MockInitWithError(errors.New("no bus")) }
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -24,12 +24,8 @@ func script(t *testing.T, body string) string {
 func keyFile(t *testing.T, content string, mode os.FileMode) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "key")
-	if err := os.WriteFile(path, []byte(content), mode); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(path, mode); err != nil { // independent of the umask
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte(content), mode))
+	must(t, os.Chmod(path, mode)) // independent of the umask
 	return path
 }
 
@@ -191,9 +187,7 @@ func TestKeyFileIsPrivate(t *testing.T) {
 // A shell's <(command) is not a regular file, and its mode, which lets all users read it, means nothing.
 func TestKeyFromAPipe(t *testing.T) {
 	read, write, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer read.Close()
 	path := fmt.Sprintf("/dev/fd/%d", read.Fd())
 	if _, err := os.Stat(path); err != nil {
@@ -208,9 +202,7 @@ func TestKeyFromAPipe(t *testing.T) {
 
 func TestKeyFileInTheHomeDirectory(t *testing.T) {
 	in := input(t, write(t, profileWith("api_key_file: ~/k")), nil)
-	if err := os.WriteFile(filepath.Join(in.Home, "k"), []byte("home"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(in.Home, "k"), []byte("home"), 0o600))
 	s, err := Resolve(in)
 	if key, _, err2 := (Keys{Env: noEnv}).Key(context.Background(), s); key != "home" || err != nil || err2 != nil {
 		t.Errorf("%q, %v, %v", key, err, err2)
@@ -268,9 +260,7 @@ func TestStoreKey(t *testing.T) {
 	keyringWith(t)
 	k := Keys{Env: noEnv}
 	s := resolve(t, write(t, profileWith()), nil)
-	if err := k.StoreKey(ctx, s, "k1"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, k.StoreKey(ctx, s, "k1"))
 	if key, source, err := k.Key(ctx, s); key != "k1" || source.String() != "keyring" || err != nil {
 		t.Errorf("%q, %q, %v", key, source, err)
 	}

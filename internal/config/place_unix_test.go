@@ -13,18 +13,14 @@ func TestLoadFromWhereOthersWrite(t *testing.T) {
 	path := write(t, "current: live\n")
 	dir := filepath.Dir(path)
 	link := filepath.Join(t.TempDir(), "link.yaml")
-	if err := os.Symlink(path, link); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(path, link))
 	for _, c := range []struct {
 		open string
 		mode os.FileMode
 		ok   bool
 	}{{path, 0o644, true}, {path, 0o666, false}, {path, 0o600, true}, {dir, 0o777 | os.ModeSticky, true},
 		{dir, 0o702, false}} {
-		if err := os.Chmod(c.open, c.mode); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chmod(c.open, c.mode))
 		for _, p := range []string{path, link} {
 			_, err := load(t, p)
 			edited := Edit(p, func(d *Document) error { return nil })
@@ -53,14 +49,10 @@ func TestLoadOfAnothersFile(t *testing.T) {
 func TestKeyProgramThatOthersCanChange(t *testing.T) {
 	program := script(t, "echo k1")
 	link := filepath.Join(t.TempDir(), "link")
-	if err := os.Symlink(program, link); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(program, link))
 	for _, open := range []string{"", program, filepath.Dir(program), filepath.Dir(link)} {
 		if open != "" {
-			if err := os.Chmod(open, 0o777); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Chmod(open, 0o777))
 		}
 		key, _, err := keyFor(t, profileWith("api_key_command: ["+link+"]"))
 		if open != "" {

@@ -131,9 +131,7 @@ func TestPrecedence(t *testing.T) {
 func TestSettingsOfAProfile(t *testing.T) {
 	in := input(t, write(t, two), nil)
 	s, err := Resolve(in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if s.SettleAfter != 20*time.Minute || s.DuplicateWindow != 10*time.Minute || s.LookupTimeout != 10*time.Minute ||
 		s.TimeZone.String() != "Europe/Berlin" || s.Registry.Decimals("btc") != 8 || len(s.Limits.MaxPerRun) != 1 ||
 		s.Journal != filepath.Join(in.Home, "journal.db") || s.ProfileJournal != s.Journal ||
@@ -158,17 +156,13 @@ func TestCommandFlags(t *testing.T) {
 	in.Command.String("lookup", "auto", "")
 	in.Command.String("lookup-since", "", "")
 	in.Command.Duration("timeout", 0, "")
-	if err := in.Command.Parse([]string{"--lookup", "auto", "--lookup-since", "7d", "--timeout", "10m"}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, in.Command.Parse([]string{"--lookup", "auto", "--lookup-since", "7d", "--timeout", "10m"}))
 	s, err := Resolve(in)
 	if err != nil || s.Lookup != "auto" || s.LookupSince != "7d" || s.Timeout != 0 ||
 		s.Origin("lookup").String() != "flag --lookup" {
 		t.Errorf("%+v, %v", s, err)
 	}
-	if err := in.Command.Set("lookup", "often"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, in.Command.Set("lookup", "often"))
 	_, err = Resolve(in)
 	fails(t, "lookup", err, "usage", "--lookup", "auto, always or never")
 }
@@ -268,9 +262,7 @@ func TestPaths(t *testing.T) {
 	// The configuration is never read from the current directory.
 	t.Chdir(t.TempDir())
 	for _, name := range []string{"config.yaml", "till.yaml", ".till.yaml"} {
-		if err := os.WriteFile(name, []byte("nonsense: 1\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(name, []byte("nonsense: 1\n"), 0o600))
 	}
 	if _, err := Resolve(input(t, "", nil)); err != nil {
 		t.Error(err)

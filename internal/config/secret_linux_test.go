@@ -25,9 +25,7 @@ func TestSecretOfAContainer(t *testing.T) {
 		return key, err
 	}
 	seal := func(flags uintptr) {
-		if err := syscall.Mount("", dir, "", syscall.MS_BIND|syscall.MS_REMOUNT|flags, ""); err != nil {
-			t.Fatal(err)
-		}
+		must(t, syscall.Mount("", dir, "", syscall.MS_BIND|syscall.MS_REMOUNT|flags, ""))
 	}
 	_, err := read()
 	fails(t, "on a disk", err, "config", "open to others", "chmod 600 "+path)
@@ -41,9 +39,7 @@ func TestSecretOfAContainer(t *testing.T) {
 	}
 
 	seal(0)
-	if err := os.Chown(dir, 12345, -1); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chown(dir, 12345, -1))
 	seal(syscall.MS_RDONLY)
 	_, err = read()
 	fails(t, "in another's directory", err, "config", "a read-only mount", "--api-key-file - <"+path)

@@ -140,9 +140,7 @@ func TestCopyLeavesOtherFilesAlone(t *testing.T) {
 	defer j.Close()
 	mustClaim(t, j, claim("1"))
 	must(t, os.WriteFile(filepath.Join(dir, "copy.db.part"), []byte("somebody's"), 0o600))
-	if err := j.Copy(t.Context(), filepath.Join(dir, "copy.db")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, j.Copy(t.Context(), filepath.Join(dir, "copy.db")))
 	if err := j.Copy(t.Context(), filepath.Join(dir, "copy.db")); err == nil {
 		t.Error("a copy took the place of a file")
 	}

@@ -108,6 +108,14 @@ func (p *process) hear(t *testing.T) string {
 	return strings.TrimSpace(line)
 }
 
+// expect ends the test unless the process says this.
+func (p *process) expect(t *testing.T, want string) {
+	t.Helper()
+	if line := p.hear(t); line != want {
+		t.Fatal(line)
+	}
+}
+
 func (p *process) kill() {
 	p.Process.Kill()
 	p.Wait()

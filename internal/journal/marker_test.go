@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -41,9 +40,7 @@ func claimedIn(t *testing.T, path, id string) *process {
 	p.say(t, "finish first "+id)
 	p.hear(t)
 	p.say(t, "claim second "+id)
-	if line := p.hear(t); line != "ticket" {
-		t.Fatal(line)
-	}
+	p.expect(t, "ticket")
 	return p
 }
 
@@ -225,9 +222,7 @@ func TestLongReadDoesNotBlockSenders(t *testing.T) {
 // TestLogTakenFromAnother checks that a process notices that another process uses a log that was taken away,
 // although it sees neither the log nor its content.
 func TestLogTakenFromAnother(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("Windows does not let a file go that is open")
-	}
+	notOnWindows(t)
 	path := filepath.Join(t.TempDir(), "journal.db")
 	closing(t, path)
 	p := claimedIn(t, path, "d")
@@ -309,9 +304,7 @@ func TestLogStaysWithTheMarker(t *testing.T) {
 // TestClosedWithoutItsLog checks that a process that closes a journal does not mark it as complete if a file
 // is lost.
 func TestClosedWithoutItsLog(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("Windows does not let a file go that is open")
-	}
+	notOnWindows(t)
 	for _, replaced := range []bool{false, true} {
 		path := filepath.Join(t.TempDir(), "journal.db")
 		j := mustOpenFile(t, path)

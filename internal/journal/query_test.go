@@ -173,13 +173,9 @@ func TestRenameMovesTheHistory(t *testing.T) {
 				t.Errorf("to %v, which has a history: %v", to, err)
 			}
 		}
-		if err := j.of(moved).NoteKey(t.Context(), "k2", KeyFirst); err != nil { // the account exists, but nothing was sent
-			t.Fatal(err)
-		}
+		must(t, j.of(moved).NoteKey(t.Context(), "k2", KeyFirst)) // the account exists, but nothing was sent
 		must(t, j.of(moved).Accept(t.Context(), Exceptions{}, "a new shop"))
-		if err := j.Rename(t.Context(), shop, moved); err != nil {
-			t.Fatal(err)
-		}
+		must(t, j.Rename(t.Context(), shop, moved))
 		wantErr(t, "under the old name", NotFound)(j.Order(t.Context(), "1"))
 		if o, err := j.of(moved).Order(t.Context(), "1"); err != nil || o.State != order.Accepted {
 			t.Errorf("under the new name: %+v, %v", o, err)

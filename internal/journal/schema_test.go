@@ -33,9 +33,7 @@ func TestMigration(t *testing.T) {
 			p.say(t, "go")
 		}
 		for _, p := range all {
-			if line := p.hear(t); line != "open" {
-				t.Error(line)
-			}
+			p.expect(t, "open")
 		}
 		if times := mustCount(t, j, "SELECT count(*) FROM later"); times != 1 {
 			t.Errorf("the step was made %d times", times)
@@ -96,9 +94,7 @@ func TestManyOpenAFreshJournal(t *testing.T) {
 			p.say(t, "go")
 		}
 		for _, p := range all {
-			if line := p.hear(t); line != "open" {
-				t.Error(line)
-			}
+			p.expect(t, "open")
 		}
 	})
 }

@@ -119,9 +119,7 @@ func TestFailingSync(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "log")
 	p := start(t, "claim", path, "strace", "-f", "-o", log, "-e", "trace=fsync,fdatasync", "-e",
 		"inject=fsync,fdatasync:error=EIO")
-	if line := p.hear(t); line != "open" {
-		t.Fatal(line)
-	}
+	p.expect(t, "open")
 	p.say(t, "claim 1")
 	if line := p.hear(t); !strings.Contains(line, "error the journal "+path+" cannot be read or written (") ||
 		!strings.Contains(line, "look at the disk") {
@@ -229,9 +227,7 @@ func TestReadingSyncsNothing(t *testing.T) {
 		log := filepath.Join(t.TempDir(), "log")
 		p := start(t, "open", path, "strace", "-f", "-y", "-o", log, "-e", "trace=fsync,fdatasync")
 		p.say(t, "go")
-		if line := p.hear(t); line != "open" {
-			t.Fatal(line)
-		}
+		p.expect(t, "open")
 		p.Wait()
 		data, err := os.ReadFile(log)
 		must(t, err)

@@ -49,6 +49,13 @@ func wantRefused(t *testing.T, path, sentence string, mods ...func(*Options)) {
 	}
 }
 
+// notOnWindows skips a test of modes, or of files that are taken away while they are open.
+func notOnWindows(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no such modes, and does not let a file go that is open")
+	}
+}
+
 // TestReaderMakesNoJournal checks that a reader makes neither a file nor tables.
 func TestReaderMakesNoJournal(t *testing.T) {
 	check := func(t *testing.T, place string) {
@@ -74,9 +81,7 @@ func TestReaderMakesNoJournal(t *testing.T) {
 }
 
 func TestFileModes(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("Windows has no such modes")
-	}
+	notOnWindows(t)
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a", "b", "journal.db")
 	j := mustOpenFile(t, path)
@@ -244,9 +249,7 @@ func TestHardLinks(t *testing.T) {
 
 // TestMovedFileRecordsNothing checks that nothing is recorded in a file that was moved away.
 func TestMovedFileRecordsNothing(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("Windows does not let a file go that is open")
-	}
+	notOnWindows(t)
 	for name, away := range map[string]func(path string) error{
 		"removed": os.Remove,
 		"moved":   func(path string) error { return os.Rename(path, path+".old") },
@@ -266,9 +269,7 @@ func TestMovedFileRecordsNothing(t *testing.T) {
 				j := mustOpenFile(t, path)
 				ticket := mustClaim(t, j, claim("1"))
 				must(t, j.Intact())
-				if err := away(path + end); err != nil {
-					t.Fatal(err)
-				}
+				must(t, away(path+end))
 				const want = "was moved away or removed while it was in use"
 				if err := j.Intact(); !errors.Is(err, Lost) || !strings.Contains(err.Error(), want) {
 					t.Errorf("before it is sent: %v", err)
@@ -293,9 +294,7 @@ func TestMovedFileRecordsNothing(t *testing.T) {
 // TestMissingDatabaseIsNotMadeAgain checks that a missing database file is not made again if the other files,
 // or a process that uses it, show that it existed.
 func TestMissingDatabaseIsNotMadeAgain(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("Windows does not let a file go that is open")
-	}
+	notOnWindows(t)
 	for name, tt := range map[string]struct {
 		removed []string
 		dies    bool // the process that used it
@@ -350,9 +349,7 @@ func TestEmptiedDatabaseIsNotMadeAgain(t *testing.T) {
 // TestReplacedInUse checks that a file that replaced one in use, such as an older copy, is refused, because
 // it does not know the orders under way. A file whose log was taken away is not called damaged.
 func TestReplacedInUse(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("Windows does not let a file go that is open")
-	}
+	notOnWindows(t)
 	for name, tt := range map[string]struct {
 		replace func(t *testing.T, path, old string) error
 		want    string
@@ -392,9 +389,7 @@ func TestReplacedInUse(t *testing.T) {
 // TestFilesThatOthersCanChange checks that a journal is refused if other users can change or replace one of
 // its files, because they could make a payment look as if it had not been made.
 func TestFilesThatOthersCanChange(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("Windows has no such modes")
-	}
+	notOnWindows(t)
 	dir := t.TempDir()
 	path := filepath.Join(dir, "journal.db")
 	j := mustOpenFile(t, path)
@@ -430,9 +425,7 @@ func TestFilesThatOthersCanChange(t *testing.T) {
 		os.Chown(path+logFile, 0, -1)
 	}
 	if os.Chown(dir, 12345, -1) == nil {
-		if err := os.Chmod(dir, 0o775); err != nil { // chmod go-w would not be enough
-			t.Fatal(err)
-		}
+		must(t, os.Chmod(dir, 0o775)) // chmod go-w would not be enough
 		wantRefused(t, path, fmt.Sprintf("type: chown %d %s", os.Geteuid(), dir))
 		os.Chown(dir, 0, -1)
 		os.Chmod(dir, 0o755)

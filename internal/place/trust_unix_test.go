@@ -84,9 +84,8 @@ func TestDistrustOfOwners(t *testing.T) {
 		}
 	}
 	must(t, os.Chown(dir, 0, 0))
-	if info, err = os.Stat(dir); err != nil {
-		t.Fatal(err)
-	}
+	info, err = os.Stat(dir)
+	must(t, err)
 	if got := distrust(info, 54321); got != "" {
 		t.Errorf("root's directory: %q", got)
 	}

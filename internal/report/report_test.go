@@ -32,9 +32,7 @@ func added(t *testing.T, q Query, all ...api.ResellerStats) *Report {
 	t.Helper()
 	r := New(q)
 	for _, stats := range all {
-		if err := r.Add(stats); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.Add(stats))
 	}
 	return r
 }
@@ -51,6 +49,13 @@ func brief(rows []Row) []string {
 		lines = append(lines, strings.Join(strings.Fields(line), " "))
 	}
 	return lines
+}
+
+func must(t rapid.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func same(t *testing.T, what string, got, want any) {
@@ -449,9 +454,7 @@ func TestSpellings(t *testing.T) {
 	}
 	r := New(Query{By: []Group{ByCurrency}})
 	r.Spell("DOGE")
-	if err := r.Add(shops[0]); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.Add(shops[0]))
 	same(t, "told before", brief(r.Totals())[0], "DOGE n=1 volume=100 rebates=10 share=1000 last=2026-05-03T10:00:00")
 	if len(r.Totals()) != 3 || len(r.Differences()) != 6 {
 		t.Errorf("a spelling is no currency of its own: %v, %v", r.Totals(), r.Differences())
@@ -654,9 +657,7 @@ func TestSumsProperty(t *testing.T) {
 		random.Shuffle(len(shops), func(i, j int) { shops[i], shops[j] = shops[j], shops[i] })
 		r := New(q)
 		for _, shop := range shops {
-			if err := r.Add(shop); err != nil {
-				t.Fatal(err)
-			}
+			must(t, r.Add(shop))
 		}
 		count, before := 0, map[string]*big.Int{}
 		for row := range r.Rows() {
