@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,10 +13,9 @@ import (
 // opensRestored reports whether a journal, as it is opened next, may lack orders.
 func opensRestored(t *testing.T, place string) bool {
 	t.Helper()
-	j, err := Open(t.Context(), place, Options{Now: time.Now})
-	must(t, err)
+	j := mustOpen(t, place)
 	defer j.Close()
-	restored, err := bookOf(j).Restored(t.Context())
+	restored, err := j.Restored(t.Context())
 	must(t, err)
 	return restored
 }
@@ -23,10 +23,8 @@ func opensRestored(t *testing.T, place string) bool {
 // sendsIn sends an order with a journal, and closes it.
 func sendsIn(t *testing.T, place, id string) {
 	t.Helper()
-	opened, err := Open(t.Context(), place, Options{Now: time.Now})
-	must(t, err)
-	defer opened.Close()
-	j := bookOf(opened)
+	j := mustOpen(t, place)
+	defer j.Close()
 	mustFinish(t, j, mustClaim(t, j, claim(id)), accepted("w"+id))
 }
 
@@ -56,20 +54,11 @@ func TestCopiesAreRestored(t *testing.T) {
 		"the backup is renamed":     {func(t *testing.T, path, backup string) error { return os.Rename(backup, path) }, true},
 		"the backup is copied": {func(t *testing.T, path, backup string) error {
 			data, err := os.ReadFile(backup)
-			if err == nil {
-				err = os.WriteFile(path, data, 0o600) // the file stays the same one
-			}
-			return err
+			return errors.Join(err, os.WriteFile(path, data, 0o600)) // the file stays the same one
 		}, true},
 		"the backup is copied after it was removed": {func(t *testing.T, path, backup string) error {
 			data, err := os.ReadFile(backup)
-			if err == nil {
-				err = os.Remove(path)
-			}
-			if err == nil {
-				err = os.WriteFile(path, data, 0o600)
-			}
-			return err
+			return errors.Join(err, os.Remove(path), os.WriteFile(path, data, 0o600))
 		}, true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -131,8 +131,14 @@ func TestDemandIsRemembered(t *testing.T) {
 		if n := demanded(t, copy, office); n != 2 {
 			t.Errorf("the copy remembers %d", n)
 		}
-		// A person ends it.
+		// A person's decision is recorded, even if it changes nothing.
 		l := open().of(office)
+		d.Reason = "it stays"
+		must(t, l.SetDemand(t.Context(), d))
+		if all, err := l.Demands(t.Context()); err != nil || len(all) != 2 || all[1].Reason != "it stays" {
+			t.Errorf("recorded is %+v, %v", all, err)
+		}
+		// A person ends it.
 		if err := l.SetDemand(t.Context(), Demand{}); err == nil {
 			t.Error("there is no reason")
 		}
@@ -223,20 +229,6 @@ func TestConsentOfAnAttempt(t *testing.T) {
 			if got != want {
 				t.Errorf("order %s was approved by %q, want %q", rows[i].OrderID, got, want)
 			}
-		}
-	})
-}
-
-// TestDecisionIsRecorded checks that a person's decision is recorded even if it changes nothing.
-func TestDecisionIsRecorded(t *testing.T) {
-	eachDialect(t, func(t *testing.T, open opener) {
-		l := open().Ledger
-		d := Demand{Persons: 2, Above: btc(5), Approvers: "/a", Digest: "a1"}
-		mustDo(t)(l.Demand(t.Context(), d))
-		d.Reason = "it stays"
-		must(t, l.SetDemand(t.Context(), d))
-		if all, err := l.Demands(t.Context()); err != nil || len(all) != 2 || all[1].Reason != "it stays" {
-			t.Errorf("recorded is %+v, %v", all, err)
 		}
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -220,14 +221,34 @@ func mustDo(t testing.TB) func(any, error) {
 	}
 }
 
-// wantErr checks the error that a call returns.
-func wantErr(t testing.TB, what string, want error) func(any, error) {
+// wantErr checks the error that a call returns, and what it says.
+func wantErr(t testing.TB, what string, want error, says ...string) func(any, error) {
 	t.Helper()
 	return func(got any, err error) {
 		t.Helper()
-		if !errors.Is(err, want) {
-			t.Errorf("%s: %+v, %v; want the error %v", what, got, err, want)
+		if !errors.Is(err, want) || err != nil && !strings.Contains(err.Error(), strings.Join(says, "")) {
+			t.Errorf("%s: %+v, %v; want the error %v %q", what, got, err, want, says)
 		}
+		if ticket, ok := got.(Ticket); ok && err != nil && ticket.order.OrderID != "" {
+			t.Errorf("%s: there is a ticket for order %s", what, ticket.order.OrderID)
+		}
+	}
+}
+
+// mustOpen opens a journal anywhere, until the test ends.
+func mustOpen(t *testing.T, place string) *book {
+	t.Helper()
+	j, err := Open(t.Context(), place, Options{Now: time.Now, User: "ann"})
+	must(t, err)
+	t.Cleanup(func() { j.Close() })
+	return bookOf(j)
+}
+
+// wantUsers checks which accounts have used a key.
+func wantUsers(t *testing.T, j *book, key string, want ...order.Account) {
+	t.Helper()
+	if used, err := j.KeyUsedBy(t.Context(), key); err != nil || !slices.Equal(used, want) {
+		t.Errorf("%s was used by %v, %v", key, used, err)
 	}
 }
 

@@ -156,10 +156,7 @@ func TestLastOneCloses(t *testing.T) {
 	one.Close()
 	whole("the first of two that write", false)
 	two.Close()
-	if j := mustOpenFile(t, copyFiles(t, path, "", logFile)); true {
-		wantRestored(t, j, shop, false)
-		j.Close()
-	}
+	wantRestored(t, mustOpenFile(t, copyFiles(t, path, "", logFile)), shop, false)
 	reader.Close()
 	whole("then one that only reads", true)
 
@@ -251,9 +248,9 @@ func TestLogIsLostForAll(t *testing.T) {
 		go func() {
 			j, err := Open(t.Context(), to, Options{Now: time.Now})
 			if err == nil {
-				var restored bool
-				if restored, err = bookOf(j).Restored(t.Context()); err == nil && !restored {
-					err = fmt.Errorf("it looks whole")
+				restored := false
+				if restored, err = bookOf(j).Restored(t.Context()); !restored {
+					err = errors.Join(err, errors.New("it looks whole"))
 				}
 				j.Close()
 			}
@@ -310,13 +307,10 @@ func TestClosedWithoutItsLog(t *testing.T) {
 		j := mustOpenFile(t, path)
 		mustClaim(t, j, claim("1"))
 		data, err := os.ReadFile(path + logFile)
-		if err == nil {
-			err = os.Remove(path + logFile)
+		must(t, errors.Join(err, os.Remove(path+logFile)))
+		if replaced {
+			must(t, os.WriteFile(path+logFile, data, 0o600))
 		}
-		if err == nil && replaced {
-			err = os.WriteFile(path+logFile, data, 0o600)
-		}
-		must(t, err)
 		j.Close()
 		wantRestored(t, mustOpenFile(t, copyFiles(t, path, "")), shop, true)
 	}

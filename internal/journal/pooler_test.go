@@ -92,9 +92,7 @@ func TestSynchronousCommitIsReadBack(t *testing.T) {
 	must(t, err)
 	defer conn.Close(t.Context())
 	d := &postgresDialect{}
-	if err := d.checkSession(t.Context(), conn); err != nil {
-		t.Error(err)
-	}
+	must(t, d.checkSession(t.Context(), conn))
 	mustDo(t)(conn.Exec(t.Context(), "SET synchronous_commit = off"))
 	if err := d.checkSession(t.Context(), conn); err == nil ||
 		!strings.Contains(err.Error(), "sets synchronous_commit to off") {

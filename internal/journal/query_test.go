@@ -49,18 +49,12 @@ func TestAccountsAndKeys(t *testing.T) {
 		}
 		office := order.Account{Address: shop.Address, Name: "office"}
 		for key, how := range map[string]string{"k2": KeyFirst, "k1": KeyChecked} { // another process was quicker
-			if err := j.of(office).NoteKey(t.Context(), key, how); !errors.Is(err, AccountChanged) {
-				t.Errorf("key %s of another account: %v", key, err)
-			}
+			wantErr(t, key+" of another account", AccountChanged)(nil, j.of(office).NoteKey(t.Context(), key, how))
 		}
 		wantErr(t, "a first key beside others", AccountChanged)(nil, j.NoteKey(t.Context(), "k3", KeyFirst))
 		must(t, j.of(office).NoteKey(t.Context(), "k2", KeyAdopted))
-		if used, err := j.KeyUsedBy(t.Context(), "k2"); err != nil || !slices.Equal(used, []order.Account{shop, office}) {
-			t.Errorf("k2 was used by %v, %v", used, err)
-		}
-		if used, err := j.KeyUsedBy(t.Context(), "k3"); err != nil || len(used) != 0 {
-			t.Errorf("k3 was used by %v, %v", used, err)
-		}
+		wantUsers(t, j, "k2", shop, office)
+		wantUsers(t, j, "k3")
 		if all, err := j.Accounts(t.Context()); err != nil || !slices.Equal(all, []order.Account{shop, office}) {
 			t.Errorf("the accounts are %v, %v", all, err)
 		}
@@ -79,7 +73,6 @@ func TestKeyOfACallThatNeverLeft(t *testing.T) {
 		tied   bool
 	}{
 		"never left":                      {KeyFirst, nil, notLeft, false},
-		"never left, twice":               {KeyFirst, []Outcome{notLeft}, notLeft, false},
 		"the key was refused":             {KeyFirst, nil, closedKey, true},
 		"too many calls":                  {KeyFirst, nil, limited, true},
 		"unknown":                         {KeyFirst, nil, unknown, true},
@@ -105,15 +98,10 @@ func TestKeyOfACallThatNeverLeft(t *testing.T) {
 					}
 				}
 				mustFinish(t, j, mustClaim(t, j, claim("1")), tt.out)
-				used, err := j.KeyUsedBy(t.Context(), "key1")
-				if err != nil || slices.Contains(used, shop) != tt.tied {
-					t.Errorf("it was used by %v, %v", used, err)
-				}
+				wantUsers(t, j, "key1", slices.Repeat([]order.Account{shop}, map[bool]int{true: 1}[tt.tied])...)
 				// An order that is sent with it afterwards ties it in any case.
 				mustFinish(t, j, mustClaim(t, j, claim("99")), accepted("w99"))
-				if used, err := j.KeyUsedBy(t.Context(), "key1"); err != nil || !slices.Contains(used, shop) {
-					t.Errorf("after another call, it was used by %v, %v", used, err)
-				}
+				wantUsers(t, j, "key1", shop)
 			})
 		})
 	}
@@ -135,17 +123,13 @@ func TestFirstKeyIsTiedOnce(t *testing.T) {
 		wantErr(t, "without its commit", errNoCommit)(j.Claim(t.Context(), claim("0")))
 		j.dialect = whole
 		mustClaim(t, j, claim("1")) // with key1
-		if used, err := j.KeyUsedBy(t.Context(), "key1"); err != nil || !slices.Equal(used, []order.Account{shop}) {
-			t.Errorf("key1 was used by %v, %v", used, err)
-		}
+		wantUsers(t, j, "key1", shop)
 		wantErr(t, "with the same key for another account", AccountChanged)(j.in(t, office).Claim(t.Context(), claim("1")))
 		other := claim("2")
 		other.Key = "key2"
 		wantErr(t, "with another first key", AccountChanged)(j.Claim(t.Context(), other))
 		seen := Evidence{OrderID: "3", Withdrawal: "w3", Content: claim("3").Content, Key: "key2"}
-		if o, err := j.Settle(t.Context(), seen); !errors.Is(err, AccountChanged) {
-			t.Errorf("with what another first key has read: %+v, %v", o, err)
-		}
+		wantErr(t, "with what another first key has read", AccountChanged)(j.Settle(t.Context(), seen))
 	})
 }
 

@@ -14,31 +14,30 @@ func futureSteps() []string {
 	return append(schema(), "CREATE TABLE later (x BIGINT NOT NULL); INSERT INTO later (x) VALUES (1)")
 }
 
+// openAtOnce has processes that open a journal at the same moment.
+func openAtOnce(t *testing.T, count int, how, place string) {
+	t.Helper()
+	var all []*process
+	for range count {
+		all = append(all, start(t, how, place))
+	}
+	for _, p := range all {
+		p.say(t, "go")
+	}
+	for _, p := range all {
+		p.expect(t, "open")
+	}
+}
+
 func TestMigration(t *testing.T) {
 	eachJournal(t, func(t *testing.T, j *book) {
 		o := bring(t, j, "1", order.Unknown)
-		version := func() int {
-			t.Helper()
-			return mustCount(t, j, "SELECT version FROM till_journal")
-		}
-		if n := version(); n != len(schema()) {
-			t.Errorf("a new journal is of version %d", n)
-		}
 		// Many processes update it at once.
-		var all []*process
-		for range 8 {
-			all = append(all, start(t, "migrate", placeOf(j)))
-		}
-		for _, p := range all {
-			p.say(t, "go")
-		}
-		for _, p := range all {
-			p.expect(t, "open")
-		}
+		openAtOnce(t, 8, "migrate", placeOf(j))
 		if times := mustCount(t, j, "SELECT count(*) FROM later"); times != 1 {
 			t.Errorf("the step was made %d times", times)
 		}
-		if n := version(); n != len(futureSteps()) {
+		if n := mustCount(t, j, "SELECT version FROM till_journal"); n != len(futureSteps()) {
 			t.Errorf("it is of version %d now", n)
 		}
 		if now := wantState(t, j, "1", order.Unknown); !reflect.DeepEqual(now, o) {
@@ -86,16 +85,7 @@ func TestManyOpenAFreshJournal(t *testing.T) {
 				"consent_approvals; DROP TABLE consents; DROP TABLE approvals; DROP TABLE demands; DROP TABLE runs; DROP TABLE "+
 				"events; DROP TABLE attempts; DROP TABLE orders; DROP TABLE keys; DROP TABLE spent; DROP TABLE accounts; DROP TABLE till_journal")
 		}
-		var all []*process
-		for range 10 {
-			all = append(all, start(t, "open", place))
-		}
-		for _, p := range all {
-			p.say(t, "go")
-		}
-		for _, p := range all {
-			p.expect(t, "open")
-		}
+		openAtOnce(t, 10, "open", place)
 	})
 }
 

@@ -28,20 +28,12 @@ func TestDeadSenderLeavesItsOrderUnknown(t *testing.T) {
 		if n, err := j.Reap(t.Context()); n != 0 || err != nil {
 			t.Fatalf("Reap: %d, %v", n, err)
 		}
-		if o := mustSettle(t, j, Evidence{OrderID: "1", Withdrawal: "w1"}); o.State != order.Sending {
-			t.Errorf("Settle moved it to %s", o.State)
-		}
-		if _, err := j.Decide(t.Context(), Decision{OrderID: "1", NotSent: true, Reason: "x"}); !errors.Is(err,
-			OrderChanged) || AsError(err).Order.State != order.Sending {
-			t.Errorf("Decide: %v", err)
-		}
+		wantIs(t, "Settle", mustSettle(t, j, Evidence{OrderID: "1", Withdrawal: "w1"}), order.Sending)
+		wantErr(t, "Decide", OrderChanged)(j.Decide(t.Context(), Decision{OrderID: "1", NotSent: true, Reason: "x"}))
 		if _, err := j.Claim(t.Context(), claim("1")); !errors.Is(err, Exists) || !AsError(err).Alive {
 			t.Errorf("Claim: %v", err)
 		}
-		if err := j.Rename(t.Context(), shop,
-			order.Account{Address: "http://new.test", Name: "shop"}); !errors.Is(err, Busy) {
-			t.Errorf("Rename: %v", err)
-		}
+		wantErr(t, "Rename", Busy)(nil, j.Rename(t.Context(), shop, order.Account{Address: "http://new.test", Name: "shop"}))
 		p.kill()
 		if IsPostgres(placeOf(j)) { // the server takes a moment to see it
 			for holdsLock(t, j.Journal, wantState(t, j, "1", order.Sending).origin().sender) {
@@ -58,9 +50,7 @@ func TestDeadSenderLeavesItsOrderUnknown(t *testing.T) {
 		wantErr(t, "Claim of a duplicate", Duplicate)(j.Claim(t.Context(), c))
 		wantState(t, j, "2", order.Unknown)
 		wantIs(t, "Settle", mustSettle(t, j, Evidence{OrderID: "3", Withdrawal: "w3"}), order.Accepted)
-		if o := mustDecide(t, j, Decision{OrderID: "4", NotSent: true, Reason: "x"}); o.State != order.Planned {
-			t.Errorf("Decide: %+v", o)
-		}
+		wantIs(t, "Decide", mustDecide(t, j, Decision{OrderID: "4", NotSent: true, Reason: "x"}), order.Planned)
 		if n, err := j.Reap(t.Context()); n != 1 || err != nil {
 			t.Errorf("Reap: %d, %v", n, err)
 		}
@@ -163,9 +153,6 @@ func TestFailedWriteDoesNotUndoOthers(t *testing.T) {
 				t.Errorf("with %s: %v, want %v", name, got, want)
 			}
 		}
-		if errs := queue(t, j, note("e")); errs[0] != nil {
-			t.Errorf("afterwards: %v", errs)
-		}
 	})
 }
 
@@ -186,10 +173,7 @@ func TestClosedJournalRefusesClaims(t *testing.T) {
 	eachJournal(t, func(t *testing.T, j *book) {
 		mustClaim(t, j, claim("1"))
 		j.Close()
-		if ticket, err := j.Claim(t.Context(), claim("2")); !errors.Is(err, Broken) || ticket.order.OrderID != "" ||
-			!strings.Contains(err.Error(), "closed") {
-			t.Errorf("Claim on a closed journal: %+v, %v", ticket, err)
-		}
+		wantErr(t, "on a closed journal", Broken, "closed")(j.Claim(t.Context(), claim("2")))
 	})
 }
 
@@ -241,6 +225,9 @@ func TestUnseenProcessIsNotDead(t *testing.T) {
 		j.dialect = blind{sees}
 		twin := claim("1")
 		twin.OrderID = "3"
+		rename := func() error {
+			return j.Rename(t.Context(), shop, order.Account{Address: "http://new.test", Name: "shop"})
+		}
 		for name, call := range map[string]func() error{
 			"claim":     func() error { _, err := j.Claim(t.Context(), claim("1")); return err },
 			"duplicate": func() error { _, err := j.Claim(t.Context(), twin); return err },
@@ -252,17 +239,13 @@ func TestUnseenProcessIsNotDead(t *testing.T) {
 				_, err := j.Decide(t.Context(), Decision{OrderID: "1", NotSent: true, Reason: "x"})
 				return err
 			},
-			"reap": func() error { return j.Ledger.Reap(t.Context()) },
-			"rename": func() error {
-				return j.Rename(t.Context(), shop, order.Account{Address: "http://new.test", Name: "shop"})
-			},
+			"reap":      func() error { return j.Ledger.Reap(t.Context()) },
+			"rename":    rename,
 			"alone":     func() error { return j.Alone(t.Context(), "cafe") },
 			"appliers":  func() error { _, err := j.Appliers(t.Context()); return err },
 			"begin run": func() error { return beginWhileAnotherBegins(t, j, other) },
 		} {
-			if err := call(); !errors.Is(err, errBlind) {
-				t.Errorf("%s: %v", name, err)
-			}
+			wantErr(t, name, errBlind)(nil, call())
 		}
 		j.dialect = sees
 		wantState(t, j, "1", order.Sending)
@@ -272,10 +255,7 @@ func TestUnseenProcessIsNotDead(t *testing.T) {
 		wantAppliers(t, j, "cafe by ann on till1")
 		mustFinish(t, other, ticket, accepted("w1"))
 		j.dialect = blind{sees}
-		if err := j.Rename(t.Context(), shop, order.Account{Address: "http://new.test", Name: "shop"}); !errors.Is(err,
-			errBlind) { // a plan is applied
-			t.Errorf("rename, when nothing is being sent: %v", err)
-		}
+		wantErr(t, "rename, when only a plan is applied", errBlind)(nil, rename())
 	})
 }
 
@@ -309,12 +289,8 @@ func TestPostgresLocksTheAccount(t *testing.T) {
 	ticket := mustClaim(t, j, claim("2"))
 	held := otherHolds(t, j, "SELECT id FROM accounts FOR NO KEY UPDATE")
 	const locked = "is locked by another program"
-	if _, err := j.Claim(t.Context(), claim("1")); err == nil || !strings.Contains(err.Error(), locked) {
-		t.Errorf("a claim: %v", err)
-	}
-	if _, err := j.Finish(t.Context(), ticket, accepted("w2")); err == nil || !strings.Contains(err.Error(), locked) {
-		t.Errorf("an outcome: %v", err)
-	}
+	wantErr(t, "a claim", Broken, locked)(j.Claim(t.Context(), claim("1")))
+	wantErr(t, "an outcome", Broken, locked)(j.Finish(t.Context(), ticket, accepted("w2")))
 	must(t, held.Rollback())
 	mustFinish(t, j, ticket, accepted("w2"))
 	mustClaim(t, j, claim("1"))
@@ -370,22 +346,16 @@ func TestKnownIsCompared(t *testing.T) {
 			return j.Claim(t.Context(), Claim{OrderID: r.OrderID, Content: r.Content, Callback: r.Callback, Note: r.Note,
 				Run: run.Name, SameContent: true, Known: known})
 		}
-		if ticket, err := ask(0, one); err != nil {
-			t.Fatal(err)
-		} else {
-			mustFinish(t, j, ticket, accepted("w1"))
-		}
-		if _, err := ask(1, one); !errors.Is(err, Exists) { // the second row now says 1 too
-			t.Errorf("order 1 at the place of 2: %v", err)
-		}
+		ticket, err := ask(0, one)
+		must(t, err)
+		mustFinish(t, j, ticket, accepted("w1"))
+		wantErr(t, "order 1 at the place of 2", Exists)(ask(1, one)) // the second row now says 1 too
 		wantState(t, j, "2", order.Planned)
 
 		third := rowClaims(t, j.Ledger, run)[2]
 		mustFinish(t, j, mustClaim(t, j, third), unknown)
 		mustDecide(t, j, Decision{OrderID: "3", NotSent: true, Reason: "the provider said so"})
-		ticket, err := j.Claim(t.Context(), third) // with the order as it was at first
-		must(t, err)
-		mustFinish(t, j, ticket, accepted("w4"))
+		mustFinish(t, j, mustClaim(t, j, third), accepted("w4")) // with the order as it was at first
 		if o := wantState(t, j, "3", order.Accepted); o.Resolved != nil || o.ID != "w4" || o.Reason != "" {
 			t.Errorf("the order is %+v", o)
 		}
@@ -399,9 +369,7 @@ func TestKnownOfAnotherAccount(t *testing.T) {
 		c := claim("1")
 		c.Known = rowClaims(t, j.Ledger, run)[0].Known
 		elsewhere := order.Account{Address: shop.Address, Name: "elsewhere"}
-		if _, err := j.in(t, elsewhere).Claim(t.Context(), c); err != nil {
-			t.Error(err)
-		}
+		mustDo(t)(j.in(t, elsewhere).Claim(t.Context(), c))
 		wantState(t, j, "1", order.Planned)
 	})
 }

@@ -94,10 +94,7 @@ func TestFullDisk(t *testing.T) {
 		t.Fatalf("after %d claims: %v", sent, err)
 	}
 	refused := fmt.Sprint(sent - 1)
-	if _, err := j.Finish(t.Context(), ticket, accepted("w")); err == nil ||
-		!strings.Contains(err.Error(), "the disk is full") {
-		t.Errorf("Finish: %v", err)
-	}
+	wantErr(t, "an outcome", Broken, "the disk is full")(j.Finish(t.Context(), ticket, accepted("w")))
 	wantRefused(t, filepath.Join(dir, "deep", "journal.db"), "the disk is full")
 	must(t, os.Remove(filepath.Join(dir, "filler")))
 	mustFinish(t, j, ticket, accepted("w"))

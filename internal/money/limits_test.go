@@ -1,115 +1,102 @@
 package money
 
 import (
+	"cmp"
 	"errors"
-	"math"
-	"slices"
+	"fmt"
 	"strings"
 	"testing"
 
 	"example.com/till/pkg/api"
 )
 
-// pay returns payments to the address a: of each pair of a currency and an amount.
-func pay(pairs ...any) (payments []Payment) {
-	for pair := range slices.Chunk(pairs, 2) {
-		payments = append(payments, Payment{pair[0].(api.Currency), pair[1].(api.Amount), "a", ""})
-	}
-	return payments
-}
+// limited has payments within limits, and what is refused: a rule, the index of the payment, and parts of what is said.
+// A payment is in a currency, of a number of minor units, and goes to the address a, unless it says another address,
+// and with it a memo. The limits are those of TestLimits.
+const limited = `
+none: Btc 9223372036854775807 Btc =>
+all: Btc 50 Btc =>
+all: Btc 51 Btc => limit 0 max_per_withdrawal|0.00000051 Btc is more than the 0.00000050 Btc
+all: Btc 51 BTC => limit 0 one withdrawal
+all: Btc 50 Btc, Btc 51 Btc => limit 1 one withdrawal
+all: Btc 1000 USD =>
+all: Btc 1001 USD => limit 0 10.01 USD is more than the 10.00 USD
+all: Btc 1 EUR => limit 0 max_per_withdrawal limits Btc but not EUR, so this amount cannot be checked
+withdrawal: Xlr 1 Xlr => limit 0 max_per_withdrawal of the profile has no limit in Xlr|name it in unlimited
+withdrawal: Eur 1 EUR => limit 0 no limit in EUR
+run of Btc: Xlr 1 USD => limit 0 max_per_run of the profile has no limit in Xlr
+run, not Usd: Xlr 1 Xlr => limit 0 no limit in Xlr
+run of Btc, not Btc: Btc 1 USD => limit 0 limits Btc but not USD
+all: Xlr 9223372036854775807 Xlr =>
+all: Xlr 9223372036854775807 EUR =>
+all: Xlr 1001 USD => limit 0 one withdrawal
+all: Btc 700 USD, Usd 800 USD =>
+all: Btc 700 USD, Usd 801 Usd => limit -1 15.01 USD is more than the 15.00 USD
+all: Btc 1000 USD, Btc 50 Btc, Btc 50 Btc =>
+run of a cent: Usd 1 USD, Usd 1 USD => limit -1 0.02 USD is more than
+run: Usd 1 EUR => limit 0 max_per_run
+run: Btc 9223372036854775807 USD, Btc 9223372036854775807 USD => limit -1 184467440737095516.14 USD is more
+all: Btc 900 USD, Btc -900 USD, Btc 900 USD => limit -1 18.00 USD
+a and b: Btc 1 Btc b =>
+a and b: Btc 1 Btc a, Btc 1 Btc B => allow_list 1 the address "B" is not
+segwit and ethereum: Btc 1 Btc SEGWIT, Btc 1 Btc ethereum =>
+SEGWIT: Btc 1 Btc segwit =>
+none: Btc 1 Btc, Btc 1 Btc mistyped => address 1 the shape of a Bitcoin address, but its checksum is wrong|add --allow-bad-address
+none: Btc 1 Btc mistyped => address 0 its checksum is wrong|till currency set Btc --address-format none
+bad addresses: Btc 1 Btc mistyped =>
+none: Btc 1 Btc a 1234567890123450 => address 0 "1234567890123450" has only zeros after its 15th digit|--allow-bad-address
+none: Btc 1 Btc a 1234567890123451, Btc 1 Btc a 100000000000000 =>
+`
 
 func TestLimits(t *testing.T) {
-	xlr := api.Currency{Kind: api.Crypto, Code: "Xlr"}
-	l := Limits{
-		MaxPerWithdrawal: []api.Amount{crypt("Btc", 50), fia("USD", 1000)},
-		MaxPerRun:        []api.Amount{fia("USD", 1500), crypt("Btc", 1000)},
-		Unlimited:        []api.Currency{{Kind: api.Crypto, Code: "XLR"}},
+	withdrawal, run := []api.Amount{crypt("Btc", 50), fia("USD", 1000)}, []api.Amount{fia("USD", 1500), crypt("Btc", 1000)}
+	oneBtc := []api.Amount{crypt("Btc", 1)}
+	limits := map[string]Limits{
+		"none": {}, "withdrawal": {MaxPerWithdrawal: withdrawal}, "run": {MaxPerRun: run}, "run of Btc": {MaxPerRun: oneBtc},
+		"all":                 {MaxPerWithdrawal: withdrawal, MaxPerRun: run, Unlimited: []api.Currency{{Kind: api.Crypto, Code: "XLR"}}},
+		"run, not Usd":        {MaxPerRun: run, Unlimited: []api.Currency{usd}},
+		"run of Btc, not Btc": {MaxPerRun: oneBtc, Unlimited: []api.Currency{btc}},
+		"run of a cent":       {MaxPerRun: []api.Amount{fia("USD", 1)}},
+		"a and b":             {AllowAddresses: []string{"a", "b"}},
+		"segwit and ethereum": {AllowAddresses: []string{segwit, ethereum}},
+		"SEGWIT":              {AllowAddresses: []string{strings.ToUpper(segwit)}},
+		"bad addresses":       {AllowBadAddress: true},
 	}
-	bounded := Limits{MaxPerWithdrawal: l.MaxPerWithdrawal}
-	allow := Limits{AllowAddresses: []string{"a", "b"}}
-	for name, c := range map[string]struct {
-		l        Limits
-		payments []Payment
-		rule     string // empty: allowed
-		index    int
-		says     string
-	}{
-		"nothing is limited": {Limits{}, pay(btc, crypt("Btc", math.MaxInt64)), "", 0, ""},
-		"just the limit":     {l, pay(btc, crypt("Btc", 50)), "", 0, ""},
-		"one more than the limit": {l, pay(btc, crypt("Btc", 51)), RuleLimit, 0,
-			"max_per_withdrawal|0.00000051 Btc is more than the 0.00000050 Btc"},
-		"in another case":             {l, pay(btc, crypt("BTC", 51)), RuleLimit, 0, "one withdrawal"},
-		"the second of two":           {l, pay(btc, crypt("Btc", 50), btc, crypt("Btc", 51)), RuleLimit, 1, "one withdrawal"},
-		"equivalent within its limit": {l, pay(btc, fia("USD", 1000)), "", 0, ""},
-		"equivalent above its limit": {l, pay(btc, fia("USD", 1001)), RuleLimit, 0,
-			"10.01 USD is more than the 10.00 USD"},
-		"equivalent without a limit": {l, pay(btc, fia("EUR", 1)), RuleLimit, 0,
-			"max_per_withdrawal limits Btc but not EUR, so this amount cannot be checked"},
-		"a currency without a limit": {bounded, pay(xlr, crypt("Xlr", 1)), RuleLimit, 0,
-			"max_per_withdrawal of the profile has no limit in Xlr|name it in unlimited"},
-		"a fiat currency without a limit": {bounded, pay(api.Currency{Kind: api.Fiat, Code: "Eur"}, fia("EUR", 1)),
-			RuleLimit, 0, "no limit in EUR"},
-		"and its equivalent": {Limits{MaxPerRun: []api.Amount{crypt("Btc", 1)}}, pay(xlr, fia("USD", 1)), RuleLimit,
-			0, "max_per_run of the profile has no limit in Xlr"},
-		"another unlimited": {Limits{MaxPerRun: l.MaxPerRun, Unlimited: []api.Currency{usd}},
-			pay(xlr, crypt("Xlr", 1)), RuleLimit, 0, "no limit in Xlr"},
-		"unlimited, but not in another unit": {Limits{MaxPerRun: []api.Amount{crypt("Btc", 1)}, Unlimited: []api.Currency{btc}},
-			pay(btc, fia("USD", 1)), RuleLimit, 0, "limits Btc but not USD"},
-		"an unlimited currency":        {l, pay(xlr, crypt("Xlr", math.MaxInt64)), "", 0, ""},
-		"and its unlimited equivalent": {l, pay(xlr, fia("EUR", math.MaxInt64)), "", 0, ""},
-		"and its limited equivalent":   {l, pay(xlr, fia("USD", 1001)), RuleLimit, 0, "one withdrawal"},
-		"a run just at the limit":      {l, pay(btc, fia("USD", 700), usd, fia("USD", 800)), "", 0, ""},
-		"a run above the limit": {l, pay(btc, fia("USD", 700), usd, fia("Usd", 801)), RuleLimit,
-			-1, "15.01 USD is more than the 15.00 USD"},
-		"other units do not count": {l,
-			pay(btc, fia("USD", 1000), btc, crypt("Btc", 50), btc, crypt("Btc", 50)), "", 0, ""},
-		"the smallest amounts add up": {Limits{MaxPerRun: []api.Amount{fia("USD", 1)}},
-			pay(usd, fia("USD", 1), usd, fia("USD", 1)), RuleLimit, -1, "0.02 USD is more than"},
-		"no way round a run's limit": {Limits{MaxPerRun: l.MaxPerRun}, pay(usd, fia("EUR", 1)),
-			RuleLimit, 0, "max_per_run"},
-		"a run beyond 64 bits": {Limits{MaxPerRun: l.MaxPerRun},
-			pay(btc, fia("USD", math.MaxInt64), btc, fia("USD", math.MaxInt64)), RuleLimit, -1,
-			"184467440737095516.14 USD is more"},
-		"a negative makes no room": {l,
-			pay(btc, fia("USD", 900), btc, fia("USD", -900), btc, fia("USD", 900)),
-			RuleLimit, -1, "18.00 USD"},
-		"an allowed address": {allow, []Payment{{btc, crypt("Btc", 1), "b", ""}}, "", 0, ""},
-		"another address": {allow, []Payment{{btc, crypt("Btc", 1), "a", ""}, {btc, crypt("Btc", 1), "B", ""}},
-			RuleAllowList, 1, `the address "B" is not`},
-		"allowed in another case": {Limits{AllowAddresses: []string{segwit, ethereum}},
-			[]Payment{{btc, crypt("Btc", 1), strings.ToUpper(segwit), ""},
-				{btc, crypt("Btc", 1), strings.ToLower(ethereum), ""}}, "", 0, ""},
-		"allowed in capitals": {Limits{AllowAddresses: []string{strings.ToUpper(segwit)}},
-			[]Payment{{btc, crypt("Btc", 1), segwit, ""}}, "", 0, ""},
-		"an address that is mistyped": {Limits{},
-			[]Payment{{btc, crypt("Btc", 1), "a", ""}, {btc, crypt("Btc", 1), segwit[:41], ""}}, RuleAddress, 1,
-			"it has the shape of a Bitcoin address, but its checksum is wrong|add --allow-bad-address"},
-		"and its way out": {Limits{}, []Payment{{btc, crypt("Btc", 1), segwit[:41], ""}}, RuleAddress, 0,
-			"its checksum is wrong|till currency set Btc --address-format none"},
-		"allowed although it is": {Limits{AllowBadAddress: true}, []Payment{{btc, crypt("Btc", 1), segwit[:41], ""}}, "", 0, ""},
-		"no payment":             {allow, nil, "", 0, ""},
-		"a memo that is rounded": {Limits{}, []Payment{{btc, crypt("Btc", 1), "a", "1234567890123450"}}, RuleAddress, 0,
-			"the memo \"1234567890123450\" has only zeros after its 15th digit|--allow-bad-address"},
-		"and its neighbours": {Limits{}, []Payment{{btc, crypt("Btc", 1), "a", "1234567890123451"},
-			{btc, crypt("Btc", 1), "a", "100000000000000"}}, "", 0, ""},
-	} {
-		err := c.l.Check(known(), c.payments...)
-		var e *LimitError
-		switch {
-		case c.rule == "" && err != nil:
-			t.Errorf("%s: %v", name, err)
-		case c.rule == "":
-		case !errors.As(err, &e):
-			t.Errorf("%s: %v, want a refusal", name, err)
-		case e.Rule != c.rule || e.Index != c.index || e.Hint() == "":
-			t.Errorf("%s: %+v", name, e)
-		default:
-			for part := range strings.SplitSeq(c.says, "|") {
-				if !strings.Contains(e.What+e.Hint(), part) {
-					t.Errorf("%s: %q does not say %q", name, e.What, part)
-				}
+	kinds := map[string]api.Kind{"usd": api.Fiat, "eur": api.Fiat, "btc": api.Crypto, "xlr": api.Crypto}
+	addresses := map[string]string{"segwit": segwit, "SEGWIT": strings.ToUpper(segwit), "ethereum": strings.ToLower(ethereum),
+		"mistyped": segwit[:41], "": "a"}
+	for line := range strings.SplitSeq(strings.Trim(limited, "\n"), "\n") {
+		given, want, _ := strings.Cut(line, " =>")
+		name, list, _ := strings.Cut(given, ": ")
+		var payments []Payment
+		for text := range strings.SplitSeq(list, ", ") {
+			var p Payment
+			fmt.Sscan(text, &p.Currency.Code, &p.Amount.Minor, &p.Amount.Code, &p.Address, &p.Memo)
+			p.Currency.Kind, p.Amount.Kind = kinds[strings.ToLower(p.Currency.Code)], kinds[strings.ToLower(p.Amount.Code)]
+			p.Address = cmp.Or(addresses[p.Address], p.Address)
+			payments = append(payments, p)
+		}
+		l, found := limits[name]
+		err := l.Check(known(), payments...)
+		if !found || want == "" && err != nil {
+			t.Errorf("%s: %v", line, err)
+		}
+		if want == "" {
+			continue
+		}
+		e, refused := errors.AsType[*LimitError](err)
+		if !refused || !strings.HasPrefix(want, fmt.Sprintf(" %s %d ", e.Rule, e.Index)) || e.Hint() == "" {
+			t.Errorf("%s: %v", line, err)
+			continue
+		}
+		for part := range strings.SplitSeq(strings.SplitN(want, " ", 4)[3], "|") {
+			if !strings.Contains(e.What+e.Hint(), part) {
+				t.Errorf("%s: %q does not say %q", line, e.What, part)
 			}
 		}
+	}
+	if err := limits["a and b"].Check(known()); err != nil {
+		t.Errorf("no payment: %v", err)
 	}
 }
 

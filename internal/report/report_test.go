@@ -341,8 +341,7 @@ func TestUnreadableCreated(t *testing.T) {
 		}
 	}
 	r := added(t, Query{By: []Group{ByReseller}, Days: true}, shop)
-	same(t, "rows", brief(r.Rows()),
-		[]string{"N EUR n=3 volume=400 rebates=40 share=1000 last=2026-05-03T10:00:00"})
+	same(t, "rows", brief(r.Rows()), []string{"N EUR n=3 volume=400 rebates=40 share=1000 last=2026-05-03T10:00:00"})
 	same(t, "undated", r.Undated, 2)
 }
 
@@ -613,8 +612,7 @@ func TestFirstYears(t *testing.T) {
 		one("0000-01-01T00:00:00", "EUR", 100), one("0001-01-01T00:00:00", "USD", 20)}}
 	r := added(t, Query{By: []Group{ByReseller}, Days: true, Span: span(t, "0001-01-01T00:00", "0001-02-01T00:00"),
 		Now: written(t, "2026-05-08")}, shop)
-	same(t, "rows", brief(r.Rows()),
-		[]string{"N USD n=1 volume=20 rebates=2 share=1000 last=0001-01-01T00:00:00"})
+	same(t, "rows", brief(r.Rows()), []string{"N USD n=1 volume=20 rebates=2 share=1000 last=0001-01-01T00:00:00"})
 	if _, points := r.Timeline("USD", 60); len(points) != 31 {
 		t.Errorf("%d days", len(points))
 	}
