@@ -122,19 +122,13 @@ func TestAddressesOfOtherFormats(t *testing.T) {
 	for _, c := range []struct{ format, text, says string }{
 		{"ethereum", encode58Check(bitcoinDigits, versioned(0x41)),
 			"this is a TRON address, and UsdtErc20 takes Ethereum addresses"},
-		{"tron", "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa", "this is a Bitcoin address, and UsdtErc20 takes TRON addresses"},
-		{"tron", "bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqzk5jj0",
-			"this is a Bitcoin address, and UsdtErc20 takes TRON addresses"},
 		{"bitcoin", "tb1qrp33g0q5c5txsp9arysrx4k6zdkfs4nce4xj0gdcccefvpysxf3q0sl5k7",
 			"this is an address of a Bitcoin test network, and UsdtErc20 takes Bitcoin addresses"},
-		{"bitcoin", encode58Check(bitcoinDigits, versioned(0x6f)), "this is an address of a Bitcoin test network, and"},
 		{"bitcoin", encodeSegwit("bcrt", 0, repeated(20)), "this is an address of a private Bitcoin network (regtest), and"},
 		{"litecoin", encodeSegwit("tltc", 0, repeated(20)), "this is an address of the Litecoin test network, and"},
 		{"litecoin", encode58Check(bitcoinDigits, versioned(0x3a)), "this is an address of the Litecoin test network, and"},
-		{"litecoin", encode58Check(bitcoinDigits, versioned(5)), "this is a Bitcoin address, and"},
 		{"dogecoin", encode58Check(bitcoinDigits, versioned(0x71)), "this is an address of the Dogecoin test network, and"},
 		{"ripple", "T7oKJ3q7s94kDH6tpkBowhetT1JKfcfdSCmAXbS75iATyLD", "this is an address of the Ripple test network, and"},
-		{"ripple", "GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ", "this is a Stellar address, and"},
 		{"bitcoin", "DE89370400440532013000", "this is an IBAN, and UsdtErc20 takes Bitcoin addresses"},
 		{"iban", "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", "this is an Ethereum address, and UsdtErc20 takes IBANs"},
 		{"ethereum", "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6u",
@@ -152,26 +146,19 @@ func TestInvalidAddresses(t *testing.T) {
 		// BIP 350.
 		{"bitcoin", "tc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vq5zuyut", "begins with 1, 3 or bc1"},
 		{"bitcoin", "bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqh2y7hd", "wrong kind"},
-		{"bitcoin", "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kemeawh", "wrong kind"},
 		{"bitcoin", "bc1p38j9r5y49hruaue7wxjce0updqjuyyx0kh56v8s25huc6995vvpql3jow4", `character 60 is "o"`},
 		{"bitcoin", "BC130XLXVLHEMJA6C4DQV22UAPCTQUPFHLXM9H8Z3K2E72Q4K9HCZ7VQ7ZWS8R", "witness version is above 16"},
-		{"bitcoin", "bc1pw5dgrnzv", "too short"},
-		{"bitcoin", "bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7v8n0nx0muaewav253zgeav", "too long"},
 		{"bitcoin", "BC1QR508D6QEJXTDG4Y5R3ZARVARYV98GJ9P", "neither of the two lengths"},
 		{"bitcoin-testnet", "tb1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vq47Zagq",
 			"mixes capital and small letters"},
 		{"bitcoin", "bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7v07qwwzcrf", "whole bytes"},
-		{"bitcoin-testnet", "tb1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vpggkg4j", "whole bytes"},
 		{"bitcoin", "bc1gmk9yu", "too short"},
-		{"bitcoin", "bc1q" + strings.Repeat("q", 90), "too long"},
 		{"bitcoin", "bc1qw508d6qejxtdg4y5r31arvary0c5xw7kv8f3t4", `character 23 is "1"`},
 		{"litecoin", "ltc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", "checksum is wrong"},
 
 		{"bitcoin", "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNb", "checksum is wrong"},
-		{"bitcoin", "1A1zP1eP5QGefi2DMPTfTL5SLmv7Div0Na", `character 32 is "0"`},
 		{"bitcoin", "1" + strings.Repeat("z", 10_000), "too long"},
 		{"bitcoin", encode58Check(bitcoinDigits, append([]byte{0}, repeated(19)...)), "too short"},
-		{"bitcoin", encode58Check(bitcoinDigits, append([]byte{0}, repeated(21)...)), "too long"},
 		{"dogecoin", encode58Check(bitcoinDigits, versioned(0x1f)), "another network"},
 		{"tron", "", "it is empty"},
 		{"dogecoin", "1", "begins with D, A or 9"},
@@ -184,23 +171,18 @@ func TestInvalidAddresses(t *testing.T) {
 		// SEP-23. The kinds that cannot be paid are valid strkeys but not addresses.
 		{"stellar", "GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZA", "it has 57 characters"},
 		{"stellar", "G47QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVP2I", "not the address of a Stellar account"},
-		{"stellar", "MA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVAAAAAAAAAAAAAJLKA", "it has 70 characters"},
-		{"stellar", "M47QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJUAAAAAAAAAAAACJUQ", "checksum is wrong"},
 		{"stellar", "MA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJUAAAAAAAAAAAACJUO", "checksum is wrong"},
 		{"stellar", "ga7qynf7sowq3glr2bgmzehxavirza4kvwltjjfc7mgxua74p7ujvsgz", "begins with G or M"},
 		{"stellar", "GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSG1", `character 56 is "1"`},
 
 		{"ripple", "rGWrZyQqhTp9Xu7G5Pkayo7bXjH4k4QY", "too short"},
-		{"ripple", "rGWrZyQqhTp9Xu7G5Pkayo7bXjH4k40Ypf", `character 31 is "0"`},
 		{"ripple", xAddress("\x05\x45", 0, 0), "another network"},
 		{"ripple", xAddress("\x05\x44", 2, 1), "flag 2"},
-		{"ripple", xAddress("\x05\x44", 0, 1), "contradicts itself"},
 		{"ripple", xAddress("\x05\x44", 1, 1<<32), "contradicts itself"},
 		{"ripple", "x", "begins with r or X"},
 
 		{"solana", encode58(bitcoinDigits, repeated(31)), "too short"},
 		{"solana", "1" + encode58(bitcoinDigits, repeated(32)), "too long"},
-		{"solana", "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5D0", `character 43 is "0"`},
 		{"solana", "short", "it has 5 characters"},
 
 		{"iban", "GB92NWBK60161331926819", "checksum is wrong"},
@@ -237,15 +219,11 @@ func TestLookAlikes(t *testing.T) {
 		{"ethereum", "0x5\u0430Aeb6053F3E94C9b9A09f33669435E7Ef1BeAed", "character 4 is \"\u0430\" (U+0430)"},
 		{"bitcoin", "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfN\uff41", "character 34 is \"\uff41\" (U+FF41)"},
 		{"bitcoin", "1A1zP1\u200bP5QGefi2DMPTfTL5SLmv7DivfNa", "character 7 is U+200B"},
-		{"bitcoin", "1A1zP1e\u0301", "character 8 is U+0301"},
 		{"bitcoin", "1A1zP1eP5Q-Gefi", `character 11 is "-" (U+002D)`},
 		{"solana", "\u0422okenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA", "character 1 is \"\u0422\" (U+0422)"},
 	} {
 		if err := Check(c.format, c.text, "UsdtErc20"); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("Check(%s, %q): %v; want %q", c.format, c.text, err, c.says)
-		}
-		if err := Check(None, c.text, "UsdtErc20"); err != nil {
-			t.Errorf("Check(none, %q): %v", c.text, err)
 		}
 		if got := Warning(c.text); strings.Contains(c.says, "U+002D") != (got == "") ||
 			got != "" && !strings.Contains(got, c.says) {

@@ -12,18 +12,11 @@ func TestMistake(t *testing.T) {
 		"1A1zP1eP5QGefi2DMPTfTL5SLmv7Div0Na":         `Bitcoin address, but character 32 is "0"`,
 		"TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6":          "TRON address, but its checksum",
 		"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAe":  "Ethereum address, but it has 39 digits",
-		"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeg": `Ethereum address, but character 42 is "g"`,
 		"bc1qw508d6qejxtdg4y5r3z":                    "Bitcoin address, but its checksum is wrong", // a half
-		// BIP 173 and BIP 350, the lists of invalid addresses.
-		"bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kemeawh":                                   "wrong kind for its version",
-		"BC1QR508D6QEJXTDG4Y5R3ZARVARYV98GJ9P":                                         "neither of the two lengths",
-		"tb1qrp33g0q5c5txsp9arysrx4k6zdkfs4nce4xj0gdcccefvpysxf3q0sL5k7":               "mixes capital and small letters",
-		"bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7v8n0nx0muaewav253zgeav": "Bitcoin address, but it is too long",
 
 		"de89370400440532013001":           "IBAN, but its checksum",
 		"DE89 3704 0044 0532 0130 01":      "IBAN, but its checksum",
 		"GB29NWBK60161331926819123456":     "IBAN, but it has 28 characters, and an IBAN of GB has 22",
-		"ED89370400440532013000":           "IBAN, but its checksum", // of a country that does not exist
 		"ZZ99" + strings.Repeat("7", 11):   "IBAN, but its checksum",
 		"ZZ99" + strings.Repeat("7", 30):   "IBAN, but its checksum",
 		"ZZ99" + strings.Repeat("7", 10):   "",

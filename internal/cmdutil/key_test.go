@@ -35,19 +35,3 @@ func TestRefusedKey(t *testing.T) {
 		t.Errorf("a source that is not known is named: %v", got)
 	}
 }
-
-func TestOtherKey(t *testing.T) {
-	for _, source := range []config.Origin{
-		{Kind: config.FromFlag, Name: "api-key-file"},
-		{Kind: config.FromVariable, Name: "TILL_API_KEY"},
-		{Kind: config.FromProfile, Name: "live", Setting: "api_key_command"},
-		{Kind: config.FromProfile, Name: "live", Setting: "api_key_file"},
-		{Kind: config.FromKeyring},
-		{Kind: config.FromSandbox},
-		{Kind: -1},
-	} {
-		if otherKey(source).IsZero() {
-			t.Errorf("%q has no hint", source)
-		}
-	}
-}
