@@ -97,6 +97,7 @@ func TestSetProfileValues(t *testing.T) {
 
 // refusedEdits has settings of the profile live, each with the kind of the error and parts of what it says.
 const refusedEdits = `
+account => usage write KEY=VALUE
 baseurl=x => usage the key "baseurl" is not known: a profile has base_url, account
 output=json => usage not known
 api_key=s3cret => usage keys are not stored in the configuration
@@ -109,6 +110,7 @@ api_key_command=pass show => usage absolute
 on_finish=/bin/sh -c "echo x" => usage as a list
 on_finish=report payroll => usage absolute
 allow_addresses=a,,b => usage allow_addresses: it is empty
+allow_addresses=[a => usage not a list
 max_per_run=1,000 USD => usage because the configuration would be wrong: profiles.live.max_per_run: 
 max_per_run=1 Xlr => usage till currency set Xlr --decimals 7
 `

@@ -223,9 +223,7 @@ func TestMoveComparesVersions(t *testing.T) {
 				_, err := tx.happen(old, decided{Decision: Decision{NotSent: true, Reason: "x"}, at: noon})
 				return err
 			})
-			if err == nil || !strings.Contains(err.Error(), "was changed by another process meanwhile") {
-				t.Errorf("%s: %v", name, err)
-			}
+			wantErr(t, name, Broken, "was changed by another process meanwhile")(nil, err)
 		}
 		if now := wantState(t, j, "1", order.Unknown); now.version != o.version || len(now.Attempts) != 1 {
 			t.Errorf("it changed to %+v", now)

@@ -3,10 +3,12 @@ package journal
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 
+	"example.com/till/e2e/pgtest"
 	"example.com/till/pkg/payout/order"
 )
 
@@ -75,18 +77,8 @@ func TestMigrationFails(t *testing.T) {
 }
 
 func TestManyOpenAFreshJournal(t *testing.T) {
-	eachDialect(t, func(t *testing.T, open opener) {
-		place := placeOf(open()) // a server's database or a file's name
-		if !IsPostgres(place) {
-			place = strings.TrimSuffix(place, "journal.db") + "deep/er/journal.db"
-		} else {
-			j := open()
-			mustExec(t, j, "DROP TABLE appliers; DROP TABLE acceptances; DROP TABLE run_rows; DROP TABLE "+
-				"consent_approvals; DROP TABLE consents; DROP TABLE approvals; DROP TABLE demands; DROP TABLE runs; DROP TABLE "+
-				"events; DROP TABLE attempts; DROP TABLE orders; DROP TABLE keys; DROP TABLE spent; DROP TABLE accounts; DROP TABLE till_journal")
-		}
-		openAtOnce(t, 10, "open", place)
-	})
+	t.Run("sqlite", func(t *testing.T) { openAtOnce(t, 10, "open", filepath.Join(t.TempDir(), "deep/er/journal.db")) })
+	t.Run("postgres", func(t *testing.T) { openAtOnce(t, 10, "open", pgtest.Shared(t).Database(t)) })
 }
 
 // TestOldVersionKnowsWhatWasShown checks that an order that the service has shown, according to the history
@@ -101,20 +93,19 @@ func TestOldVersionKnowsWhatWasShown(t *testing.T) {
 	}
 	eachDialect(t, func(t *testing.T, open opener) {
 		old := open(func(o *Options) { o.steps = schema()[:3] })
-		err := old.write(t.Context(), func(tx *tx) error {
-			account := shopNumber(tx)
+		must(t, old.write(t.Context(), func(tx *tx) error {
+			f := newFilling(tx)
 			for i, e := range told {
-				order := one[int64](tx, `INSERT INTO orders (account, order_id, state, currency, unit, minor, address, memo, callback, attempt, doubt, last_doubt, user_name, host, created, changed)
-					VALUES (?1, ?2, 'unknown', 'crypto:Btc', 'crypto:Btc', 5, 'bc1q', ?2, '', 1, 1, 1, 'ann', 'till1', ?3, ?3) RETURNING id`, account, fmt.Sprint(i), tx.now)
+				f.columns["order_row"] = f.insert("orders", map[string]any{"order_id": fmt.Sprint(i), "state": "unknown", "minor": 5,
+					"address": "bc1q", "attempt": 1, "doubt": 1, "last_doubt": 1})
 				for _, e := range []struct{ what, withdrawal string }{{eventSending, ""}, {e.what, e.withdrawal},
 					{eventNotSent, ""}, {eventPaidAs, "w9"}} {
-					tx.exec(`INSERT INTO events (order_row, at, user_name, host, what, state, currency, unit, minor, address, memo, callback, withdrawal)
-						VALUES (?1, ?2, 'ann', 'till1', ?3, 'unknown', '', '', 5, '', '', '', ?4)`, order, tx.now, e.what, e.withdrawal)
+					f.insert("events", map[string]any{"what": e.what, "state": "unknown", "minor": 5, "address": "",
+						"withdrawal": e.withdrawal})
 				}
 			}
 			return nil
-		})
-		must(t, err)
+		}))
 		j := open()
 		for i, e := range told {
 			_, err := j.Decide(t.Context(), Decision{OrderID: fmt.Sprint(i), NotSent: true, Reason: "x"})

@@ -83,13 +83,18 @@ func (f filling) insert(table string, row map[string]any) (id int64) {
 	return 0
 }
 
-// fill writes what a till of that version would have written.
-func fill(t *tx, version int) {
+// newFilling makes the shop's account.
+func newFilling(t *tx) filling {
 	f := filling{t, map[string]any{"user_name": "ann", "host": "till1", "created": t.now, "changed": t.now, "noted": t.now,
 		"answered": t.now, "began": t.now, "at": t.now, "seen": t.now, "note": "a note", "currency": "crypto:Btc",
 		"unit": "crypto:Btc", "memo": "", "callback": "", "decimals": 8, "paid_before": 0, "reason": ""}}
-	account := f.insert("accounts", map[string]any{"address": shop.Address, "name": shop.Name, "merchant": "m1"})
-	f.columns["account"] = account
+	f.columns["account"] = f.insert("accounts", map[string]any{"address": shop.Address, "name": shop.Name, "merchant": "m1"})
+	return f
+}
+
+// fill writes what a till of that version would have written.
+func fill(t *tx, version int) {
+	f := newFilling(t)
 	f.insert("keys", map[string]any{"fingerprint": "key1", "how": "used"})
 	var run int64
 	if version >= withRuns {
@@ -189,8 +194,7 @@ func checkUpgraded(t *testing.T, j *book, version int) {
 				t.Errorf("%s has the attempt %+v", u.id, a)
 			}
 		}
-		if o.Content != u.content() || o.ID != u.withdrawal || o.Shown != u.withdrawal ||
-			o.Note != "a note" || o.User != "ann" ||
+		if o.Content != u.content() || o.ID != u.withdrawal || o.Shown != u.withdrawal || o.Note != "a note" || o.User != "ann" ||
 			!slices.Equal(outcomes, u.attempts) || o.Sent.IsZero() != (len(u.attempts) == 0) {
 			t.Errorf("%s became %+v", u.id, o)
 		}
@@ -300,12 +304,7 @@ func TestUpgradeProvesConsent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			eachDialect(t, func(t *testing.T, open opener) {
 				j := open(func(o *Options) { o.steps = schema()[:withDemandNumber] })
-				err := j.write(t.Context(), func(tx *tx) error {
-					fill(tx, withDemandNumber)
-					tx.exec(change)
-					return nil
-				})
-				must(t, err)
+				must(t, j.write(t.Context(), func(tx *tx) error { fill(tx, withDemandNumber); tx.exec(change); return nil }))
 				j.Close()
 				o, err := open().Order(t.Context(), "paid")
 				if err != nil || o.Last().Consent != 0 {
