@@ -152,6 +152,10 @@ func TestPicturesAgree(t *testing.T) {
 			t.Errorf("there is no %s in %s", want, svg)
 		}
 	}
+	hollow.Value = big.NewInt(-1) // also below zero
+	if html := onPage(t, PictureGroup{Rows: []PictureRow{hollow}}); !strings.Contains(html, `<tr class="less hollow">`) {
+		t.Error(html)
+	}
 	if html := onPage(t, g); !strings.Contains(html, `<tr class="hollow"><th scope="row"><bdi>South</bdi>`) ||
 		!strings.Contains(html, `<td class="down">▼ 9%</td>`) || !strings.Contains(html, `<tr class="rest">`) {
 		t.Error(html)
@@ -394,19 +398,4 @@ func TestFootAndCodeIn(t *testing.T) {
 		"USD,-1844674407370955161.50,-184467440737095516150,USD,-18446744073709551615.0\n")
 	equal(t, show(t, v, Options{Columns: []string{"amount"}, NoHeaders: true, Sort: "-amount"}, rows[:2]...),
 		"                   0.05 USD\n-1844674407370955161.50 USD\n")
-}
-
-// TestPartialBars checks that a bar of a period that is not whole is hollow everywhere, also below zero.
-func TestPartialBars(t *testing.T) {
-	g := PictureGroup{Times: times(1, -2), Rows: []PictureRow{
-		{Label: "up", Value: big.NewInt(2), Hollow: true}, {Label: "down", Value: big.NewInt(-1), Hollow: true}}}
-	p := Picture{Groups: []PictureGroup{g}}
-	all := onPage(t, g) + string(p.SVG()) + drawn(t, Options{Width: 60}, p)
-	for part, count := range map[string]int{`<tr class="hollow">`: 1, `<tr class="less hollow">`: 1,
-		`<rect class="less hollow" `: 3,
-		`<rect class="hollow" `:      1, "╌": 20, "─": 40} {
-		if n := strings.Count(all, part); n != count {
-			t.Errorf("%s is there %d times", part, n)
-		}
-	}
 }

