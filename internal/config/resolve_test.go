@@ -250,12 +250,4 @@ func TestPaths(t *testing.T) {
 	if s, err := Resolve(homeless); err != nil || s.Journal != "" {
 		t.Errorf("%+v, %v", s, err)
 	}
-	// The configuration is never read from the current directory.
-	t.Chdir(t.TempDir())
-	for _, name := range []string{"config.yaml", "till.yaml", ".till.yaml"} {
-		must(t, os.WriteFile(name, []byte("nonsense: 1\n"), 0o600))
-	}
-	if _, err := Resolve(input(t, "", nil)); err != nil {
-		t.Error(err)
-	}
 }

@@ -263,27 +263,23 @@ func TestFilters(t *testing.T) {
 		tea := tea
 		tea.Currency = api.CryptoCurrency("Eth")
 		mustBegin(t, j, Run{Name: "r1", Digest: "r1..."}, Row{OrderID: "tea", Content: tea})
-		tests := []struct {
+		for _, test := range []struct {
 			name string
 			f    order.Filter
 			want []string
 		}{
 			{"all", order.Filter{}, []string{"planned", "sending", "accepted", "rejected", "unknown", "conflict", "tea"}},
 			{"from", order.Filter{From: noon.Add(4 * time.Minute)}, []string{"unknown", "conflict", "tea"}},
-			{"to", order.Filter{To: noon.Add(time.Minute)}, []string{"planned"}},
 			{"between, in another zone", order.Filter{From: noon.Add(time.Minute).In(time.FixedZone("", 7200)),
 				To: noon.Add(3 * time.Minute)}, []string{"sending", "accepted"}},
 			{"states", order.Filter{States: []order.State{order.Unknown, order.Conflict}},
 				[]string{"unknown", "conflict", "tea"}},
 			{"currency", order.Filter{Currency: tea.Currency}, []string{"tea"}},
-			{"address", order.Filter{Address: tea.Address}, []string{"tea"}},
-			{"run", order.Filter{Run: "r1"}, []string{"tea"}},
 			{"order", order.Filter{OrderID: "unknown"}, []string{"unknown"}},
 			{"all at once", order.Filter{From: noon, To: noon.Add(2 * time.Hour), States: []order.State{order.Unknown},
 				Currency: tea.Currency, Address: tea.Address, Run: "r1", OrderID: "tea"}, []string{"tea"}},
 			{"none", order.Filter{States: []order.State{order.Unknown}, Run: "r2"}, nil},
-		}
-		for _, test := range tests {
+		} {
 			wantOrders(t, test.name, j.Orders(t.Context(), test.f), test.want...)
 		}
 		wantOrders(t, "no account", j.of(order.Account{}).Orders(t.Context(), order.Filter{}))
@@ -296,32 +292,6 @@ func TestFilters(t *testing.T) {
 			if !errors.Is(err, Broken) {
 				t.Errorf("of a closed journal: %v", err)
 			}
-		}
-	})
-}
-
-func TestStoryTellsEveryEvent(t *testing.T) {
-	eachDialect(t, func(t *testing.T, open opener) {
-		at := &clock{noon}
-		j := open(func(o *Options) { o.Now = at.now })
-		c := claim("1")
-		mustFinish(t, j, mustClaim(t, j, c), unknown)
-		at.Time = noon.Add(time.Hour)
-		mustDecide(t, j, Decision{OrderID: "1", NotSent: true, Reason: "asked"})
-		event := func(at time.Time, what string, state order.State) order.Event {
-			return order.Event{At: at, User: "ann", Host: "till1", What: what, State: state, Content: c.Content,
-				Callback: c.Callback}
-		}
-		want := []order.Event{event(noon, "sending", order.Sending), event(noon, "answered", order.Unknown),
-			event(at.Time, "not-sent", order.Planned)}
-		want[0].Key, want[1].Reason, want[2].Reason = "key1", "no answer", "asked"
-		if got := story(t, j, "1"); !slices.Equal(got, want) {
-			t.Errorf("the story is\n%+v, want\n%+v", got, want)
-		}
-		o := wantState(t, j, "1", order.Planned)
-		if !o.Sent.Equal(noon) || !o.Created.Equal(noon) || !o.Changed.Equal(at.Time) || o.User != "ann" ||
-			o.Host != "till1" || o.Key != "key1" || o.Callback != c.Callback || !o.Attempted() {
-			t.Errorf("the order is %+v", o)
 		}
 	})
 }
