@@ -132,50 +132,6 @@ func reaches(t testing.TB, b interface{ Deliveries() []sandbox.Delivery }, want 
 	eventually(t, "the deliveries are "+want, func() bool { return states(b) == want })
 }
 
-func TestCallbackPostsEachStatus(t *testing.T) {
-	b := callbackBox(t)
-	in := newReceiver(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(201)
-		io.WriteString(w, "thanks")
-	})
-	id := b.withCallback(in.URL + "/a?b=c")
-	if n := len(in.got()); n != 0 {
-		t.Fatalf("%d posts at the creation", n)
-	}
-	var want []string
-	for _, status := range []string{"Processing", "Completed"} {
-		*b.now = b.now.Add(time.Minute)
-		answer := b.post("/sandbox/advance", `{"withdrawal":"`+id+`","status":"`+status+`"}`)
-		shown := b.send("GET", getPath+id, "").Body.String()
-		want = append(want, shown)
-		if got := in.got(); len(got) != len(want) || got[len(got)-1] != (post{"/a?b=c", shown}) {
-			t.Errorf("posted was %q, want %q", got, shown)
-		}
-		same(t, at(t, answer, "current"), `"`+status+`"`)
-		same(t, at(t, answer, "delivery", "attempts"),
-			`[{"at":"`+b.now.Format(time.RFC3339)+`","status":201,"answer":"thanks","error":""}]`)
-		same(t, at(t, answer, "delivery", "state"), `"delivered"`)
-	}
-	all := b.Deliveries()
-	if len(all) != 2 || all[0].ID == all[1].ID || all[0].Withdrawal != id || all[0].Status != "Processing" ||
-		all[1].Status != "Completed" || all[0].URL != in.URL+"/a?b=c" {
-		t.Errorf("the log has %+v", all)
-	}
-	for i, d := range all {
-		failIf(t, string(d.Body) != want[i], "the body kept is %s, want %s", d.Body, want[i])
-	}
-	var listed []sandbox.Delivery
-	err := json.Unmarshal(b.send("GET", "/sandbox/callbacks", "").Body.Bytes(), &listed)
-	failIf(t, err != nil || len(listed) != 2 || listed[1].ID != all[1].ID, "listed is %+v, %v", listed, err)
-}
-
-func TestWithdrawalWithoutURLHasNoCallback(t *testing.T) {
-	b := callbackBox(t)
-	id := b.create(createPath, btcBody)
-	same(t, at(t, b.post("/sandbox/advance", `{"withdrawal":"`+id+`","status":"Processing"}`), "delivery"), `null`)
-	same(t, b.get("/sandbox/callbacks"), `[]`)
-}
-
 func TestCallbackOnCreate(t *testing.T) {
 	b := callbackBox(t, set("callback_on_create", "yes"))
 	in := newReceiver(t, nil)
@@ -221,15 +177,6 @@ func quiet(t testing.TB) {
 		return !strings.Contains(string(stacks), "webhook.(*Sender).deliver") &&
 			!strings.Contains(string(stacks), "http.(*persistConn)")
 	})
-}
-
-func TestCallbackGivenUp(t *testing.T) {
-	b := callbackBox(t, set("callback_attempts", "2"))
-	in := newReceiver(t, failing(2))
-	id := b.withCallback(in.URL)
-	b.mustAdvance(id, "Processing", "Completed")
-	reaches(t, b, "Processing failed 2, Completed delivered 1")
-	equal(t, in.told(t), "Processing Processing Completed", "posted was")
 }
 
 // TestCallbackUnanswered covers receivers that give no answer: no listener, no answer in time, or not HTTP.

@@ -1,18 +1,15 @@
 package sandbox_test
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"net/http/httptest"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"example.com/till/e2e/described"
 	"example.com/till/pkg/api/sandbox"
-	"go.yaml.in/yaml/v3"
 )
 
 func description(t testing.TB) *described.API {
@@ -134,49 +131,4 @@ func TestEveryAnswerIsDescribed(t *testing.T) {
 		}
 	}
 	sameNames(t, "answers seen here", api.Answers(), slices.Sorted(maps.Keys(seen)))
-}
-
-// TestDescriptionSuitsGenerators checks what generators of clients stumble over.
-func TestDescriptionSuitsGenerators(t *testing.T) {
-	text, err := os.ReadFile("openapi.yaml")
-	must(t, err)
-	var doc struct {
-		Paths      map[string]map[string]struct{ Description string }
-		Components map[string]map[string]any
-	}
-	var all any
-	must(t, errors.Join(yaml.Unmarshal(text, &doc), yaml.Unmarshal(text, &all)))
-	for path, methods := range doc.Paths {
-		for method, operation := range methods {
-			failIf(t, operation.Description == "", "%s %s has no description", method, path)
-		}
-	}
-	// A generator makes a type of each component, whatever kind it is.
-	kinds := map[string]string{}
-	for kind, components := range doc.Components {
-		for name := range components {
-			other, taken := kinds[strings.ToLower(name)]
-			failIf(t, taken, "%s is the name of one of the %s, and of the %s", name, kind, other)
-			kinds[strings.ToLower(name)] = kind
-		}
-	}
-	checkKeys(t, "", all)
-}
-
-// checkKeys looks for what an unquoted comma or colon leaves behind, and for a bound that has another form in
-// older versions of OpenAPI.
-func checkKeys(t *testing.T, place string, node any) {
-	t.Helper()
-	switch node := node.(type) {
-	case map[string]any:
-		for key, value := range node {
-			failIf(t, value == nil || key == "exclusiveMinimum" || key == "exclusiveMaximum",
-				"%s has %q: %v", place, key, value)
-			checkKeys(t, place+"/"+key, value)
-		}
-	case []any:
-		for _, value := range node {
-			checkKeys(t, place, value)
-		}
-	}
 }

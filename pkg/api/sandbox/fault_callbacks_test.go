@@ -64,28 +64,6 @@ func TestCallbackFaultsCombine(t *testing.T) {
 	}
 }
 
-// TestDelayCallback checks that a delivery waits for the sandbox's clock, that later ones wait for it, and
-// that it is posted when its time comes.
-func TestDelayCallback(t *testing.T) {
-	for name, b := range map[string]box{"in memory": callbackBox(t),
-		"in a file": fileBox(t, filepath.Join(t.TempDir(), "box.db"))} {
-		t.Run(name, func(t *testing.T) {
-			b.fault(sandbox.Fault{Do: "delay-callback=10m", Times: 1})
-			in := newReceiver(t, nil)
-			id := b.withCallback(in.URL)
-			if d := b.advanceOver(id, "Processing"); d.State != "pending" || !d.Due.Equal(start.Add(10*time.Minute)) {
-				t.Errorf("the delivery is %s, due at %s", d.State, d.Due)
-			}
-			b.mustAdvance(id, "Completed")
-			must(t, b.AdvanceClock(10*time.Minute-time.Second))
-			wantStates(t, b, "Processing pending 0, Completed pending 0")
-			must(t, b.AdvanceClock(time.Second))
-			reaches(t, b, "Processing delivered 1, Completed delivered 1")
-			equal(t, in.told(t), "Processing Completed", "the receiver was told")
-		})
-	}
-}
-
 // TestDelayCallbackOutlivesTheServer checks that a delay goes on in a dump and in the state's file, and that
 // the server that keeps time posts the delivery.
 func TestDelayCallbackOutlivesTheServer(t *testing.T) {

@@ -152,23 +152,6 @@ func TestFaultKinds(t *testing.T) {
 	}
 }
 
-// TestFaultLosesRefusals checks that the answer to a refused request is lost like any other, in whole or in
-// half.
-func TestFaultLosesRefusals(t *testing.T) {
-	b := newBox(t, sandbox.WithSeed("none"))
-	l := b.overTheWire(nil)
-	for _, do := range []string{"drop-after", "truncate"} {
-		b.fault(sandbox.Fault{Do: do, Times: 1, On: createOp})
-		if status, _, text, err := l.send(t.Context(), "POST", createPath, btcBody); err == nil || do == "truncate" &&
-			(status != 422 || strings.Contains(text, "}}")) {
-			t.Errorf("%s: %d %q %v", do, status, text, err)
-		}
-	}
-	if status, _, text, err := l.send(t.Context(), "POST", createPath, btcBody); status != 422 || err != nil {
-		t.Errorf("%d %q %v", status, text, err)
-	}
-}
-
 // struckBy returns which of n requests a fault strikes.
 func struckBy(t *testing.T, f sandbox.Fault, n int, before ...sandbox.Fault) (struck []bool) {
 	t.Helper()

@@ -21,36 +21,6 @@ func attempts(b box) string {
 	return strings.Join(append(all, d.State), " ")
 }
 
-// TestFrozenClock checks that the first post is made at once, and that a move of the clock makes the retries
-// that are due, each at its own time, before it returns.
-func TestFrozenClock(t *testing.T) {
-	receiver := newReceiver(t, failing(100))
-	b := frozenBox(t, set("callback_backoff", "10s"), set("callback_attempts", "4"),
-		set("withdrawal_pace", "Processing>Completed=1h"))
-	id := b.withCallback(receiver.URL)
-	b.mustAdvance(id, "Processing")
-	failIf(t, !b.Now().Equal(start), "it is %v", b.Now())
-	for _, c := range []struct {
-		by   time.Duration
-		want string
-	}{
-		{0, "0s pending"},
-		{9 * time.Second, "0s pending"},
-		{time.Second, "0s 10s pending"},
-		{19 * time.Second, "0s 10s pending"},
-		{10 * time.Minute, "0s 10s 30s 1m10s failed"},
-	} {
-		must(t, b.AdvanceClock(c.by))
-		equal(t, attempts(b), c.want, "%s later", c.by)
-	}
-	b.post("/sandbox/clock", `{"advance_seconds":3600}`)
-	if all := b.Deliveries(); len(all) != 2 || all[1].Status != "Completed" || len(all[1].Attempts) == 0 {
-		t.Errorf("the step of the clock was posted as %v", all)
-	}
-	b.post("/sandbox/clock", `{"set":"now"}`)
-	failIf(t, !b.Now().Equal(start), "set to now, it is %v", b.Now())
-}
-
 // history returns every delivery of a box: its status, the times of its attempts and its state.
 func history(b box) string {
 	var all []string

@@ -1,41 +1,13 @@
 package sandbox_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
-	"time"
 )
 
 const invoicePath = "/api/invoice"
 
 const usdInvoice = `{"title":"Order","currency":{"Fiat":"Usd"},"items":[{"name":"Book","amount":"2500"}]}`
-
-func TestInvoiceLife(t *testing.T) {
-	b := newBox(t)
-	id := b.create(invoicePath, `{
-		"order_id": "A-1", "number": 12, "title": "Two books", "currency": {"Fiat": "USD"},
-		"items": [{"name": "Book", "amount": "2500"}, {"amount": "1", "name": "Stamp"}],
-		"due_date": "2026-06-01T00:00:00", "callback_url": "https://shop.example/thanks"}`)
-	open := fmt.Sprintf(`{
-		"id": %q, "external_order_id": "A-1", "external_number": 12, "tittle": "Two books",
-		"currency": {"Fiat": "Usd"},
-		"items": [{"name": "Book", "amount": "2500"}, {"name": "Stamp", "amount": "1"}],
-		"created_date": "2026-05-03T10:00:00", "due_date": "deprecated",
-		"choosen": null, "status": "Awaiting", "state": "Open"}`, id)
-	same(t, b.get(invoicePath+"?id="+id), open)
-
-	balance := b.Balance("Usd")
-	*b.now = start.Add(time.Minute)
-	must(t, b.PayInvoice(id))
-	same(t, b.get(invoicePath+"?id="+id), strings.NewReplacer(
-		`"choosen": null`, `"choosen": {"currency":{"Fiat":"Usd"},"amount":{"Fiat":{"USD":2501}},`+
-			`"at":"2026-05-03T10:01:00"}`,
-		"Awaiting", "Paid", "Open", "Closed").Replace(open))
-	equal(t, b.Balance("Usd")-balance, 2501, "the balance grew by")
-	failIf(t, b.PayInvoice(id) == nil || b.ExpireInvoice(id) == nil, "a paid invoice was paid or expired again")
-	equal(t, b.Balance("Usd")-balance, 2501, "after a second payment the balance has grown by")
-}
 
 func TestInvoiceExpires(t *testing.T) {
 	b := newBox(t, set("invoice_statuses", "Waiting,Done,Late"), set("invoice_states", "Begun,Ended,Dropped"),
