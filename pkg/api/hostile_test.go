@@ -98,20 +98,16 @@ func hostile() map[string]*stream {
 	return map[string]*stream{
 		"endless blanks":      {unit: strings.Repeat(" ", 1024), n: -1},
 		"endless string":      {head: `"`, unit: kilo, n: -1},
-		"endless HTML":        {head: "<html>", unit: kilo, n: -1},
 		"endless array":       {head: `[`, unit: `{},`, n: -1},
 		"endless envelope":    {head: `{"error":{"code":1,"reason":"`, unit: kilo, n: -1},
 		"endless items":       {head: items, unit: `,{"amount":"1"}`, n: -1, calls: "invoice"},
 		"a gigabyte of zeros": {unit: strings.Repeat("\x00", 1024), n: 1 << 20},
 		"a long string":       {head: `"`, unit: kilo, n: maxAnswer/1024 - 1, tail: `"`},
-		"a long number":       {unit: strings.Repeat("1", 1024), n: maxAnswer/1024 - 1},
-		"a string of escapes": {head: `"`, unit: strings.Repeat(`\u00e4`, 100), n: maxAnswer/600 - 1, tail: `"`},
 		"deep arrays":         {unit: strings.Repeat("[", 1024), n: maxAnswer/1024 - 1, calls: "balance"},
 		"deep objects":        {unit: strings.Repeat(`{"a":`, 200), n: maxAnswer/1000 - 1, calls: "balance"},
 		"just not too deep":   {head: strings.Repeat("[", 9999), tail: strings.Repeat("]", 9999), calls: "balance"},
 		"millions of {}": {head: `[{}`, unit: `,{}`, n: maxAnswer/3 - 2, tail: `]`,
 			calls: "invites rebates ids balance"},
-		"millions of []":       {head: `[[]`, unit: `,[]`, n: maxAnswer/3 - 2, tail: `]`, calls: "balance"},
 		"millions of 0":        {head: `[0`, unit: `,0`, n: maxAnswer/2 - 4, tail: `]`, calls: "ids balance"},
 		"millions of statuses": {head: w + `,"statuses":[{}`, unit: `,{}`, n: maxAnswer/3 - 99, tail: `]}`},
 		"millions of keys": {head: `{"x":0`, unit: `,"%d":0`, numbered: true, n: 1_200_000, tail: `}`,
@@ -123,10 +119,6 @@ func hostile() map[string]*stream {
 		"{}": {head: `[{}`, unit: `,{}`, n: maxValues - 1, tail: `]`, calls: "invites balance"},
 		"long keys": {head: `{"x":0`, unit: longKey, numbered: true, n: min(maxValues, maxAnswer/40) - 1,
 			tail: `}`, calls: "balance invoices"},
-		"longer keys": {head: `{"x":0`, unit: `,"` + kilo[:490] + `%7d":0`, numbered: true,
-			n: maxAnswer/510 - 1, tail: `}`, calls: "balance"},
-		"keys of keys": {head: `{"x":0`, unit: `,"%d":{"a":1,"b":2,"c":3,"d":4,"e":5}`, numbered: true,
-			n: maxValues/6 - 1, tail: `}`, calls: "balance"},
 		"withdrawals": {head: page + w + "}", unit: "," + w + "}", n: maxRows - 1, tail: `]}`, calls: "withdrawals"},
 		"full withdrawals": {head: page + w + "}", unit: "," + strings.Replace(w, `"w"`, `"%d"`, 1) +
 			`,"merchant_id":"m","current":"New","statuses":[{}]}`, numbered: true, n: maxRows - 1, tail: `]}`,
@@ -143,8 +135,6 @@ func hostile() map[string]*stream {
 			n: maxItems - 1, tail: `]`, calls: "invites"},
 		"ids": {head: `["` + someID + `"`, unit: `,"` + someID + `"`, n: maxItems - 1, tail: `]`,
 			calls: "ids"},
-		"rebates": {head: `[{"Fiat":{"USD":1}}`, unit: `,{"Fiat":{"USD":1}}`, n: maxItems - 1,
-			tail: `]`, calls: "rebates"},
 		"rebates of invoices": {head: stats + `"invoice_rebates":{"x":{"id":"x","paid_amount":{},"rebate":{}}`,
 			unit: `,"%[1]036d":{"id":"%[1]036d","paid_amount":{"USD":1},"rebate":{"USD":1},` +
 				`"created":"2026-05-01T10:00:00"}`,
@@ -297,21 +287,5 @@ func answering(status int, body string) roundTripper {
 	return func(r *http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: status, Header: http.Header{},
 			Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)), Request: r}, nil
-	}
-}
-
-// TestNonsenseIsRefusedByEveryCall checks that every call refuses these answers.
-func TestNonsenseIsRefusedByEveryCall(t *testing.T) {
-	for _, answer := range []string{
-		"", " ", "<!DOCTYPE html>", "<?xml version='1.0'?><ok/>", "OK", "nul", "{", "[", `"`, `{"a"`, "\x00",
-		"\xef\xbb\xbf{}", "{}{}", "[][]",
-		"// no\n{}", "{'a':1}", "{a:1}", `{"a":1,}`, "[1,]", "0x10", "Infinity", "\"\t\"",
-	} {
-		client := must[*Client](t)(New("http://127.0.0.1", WithRetries(0), WithTransport(answering(200, answer))))
-		for call, run := range everyCall(context.Background(), client) {
-			if err := run(); err == nil && call != "raw" { // it returns the answer unchanged
-				t.Errorf("%s takes %q", call, answer)
-			}
-		}
 	}
 }

@@ -119,7 +119,8 @@ var everyType = map[string]sampled{
 				`"external_id":"1"`, `"is_testnet":"false"`, `"is_testnet":0`, `"statuses":{}`, `"statuses":[null,1]`,
 				`"statuses":[null]`, `"callback":{}`, `"current":"\xff"`)...)},
 	"WithdrawalPage": samples[WithdrawalPage]{texts: []string{`{"page_content":[` + goodRecord + `,` + sampleWithdrawal +
-		`],"page_count":3,"total":250}`, `{"page_content":[],"page_count":0,"total":0}`},
+		`],"page_count":3,"total":250}`, `{"page_content":[],"page_count":0,"total":0}`,
+		`{"page_content":null,"page_count":0,"total":7}`}, // null may be in place of an empty list
 		refused: []string{`{}`, `[]`, `{"Page_Content":[],"page_count":0,"total":0}`,
 			`{"page_content":[` + sampleUnread + `],"page_count":1,"total":1}`, `{"page_content":[],"page_count":1}`,
 			`{"page_content":[null],"page_count":1,"total":1}`, `{"page_content":[{}],"page_count":1,"total":1}`,

@@ -275,23 +275,3 @@ func TestTLSConfig(t *testing.T) {
 		t.Errorf("at least version %x", got.MinVersion)
 	}
 }
-
-// TestMiddlewareKeepsWords checks that the error of a lost answer reads the same with a middleware as
-// without.
-func TestMiddlewareKeepsWords(t *testing.T) {
-	var words []string
-	for _, opts := range [][]Option{nil,
-		{WithMiddleware(func(next http.RoundTripper) http.RoundTripper { return next })}} {
-		client := must[*Client](t)(New(newShop(t, 0, "").URL, opts...))
-		_, err := client.Withdrawals.Create(t.Context(),
-			CreateWithdrawal{Currency: CryptoCurrency("Btc"), Amount: CryptoAmount("Btc", 1), Address: "a"})
-		var failed *Error
-		if !errors.As(err, &failed) || failed.Outcome != Unknown {
-			t.Fatalf("%v", err)
-		}
-		words = append(words, err.Error())
-	}
-	if words[0] != words[1] || !strings.Contains(words[0], "the connection was closed without an answer") {
-		t.Errorf("%q", words)
-	}
-}

@@ -4,9 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -16,62 +13,45 @@ const goodRecord = `{"id":"w1","external_id":4711,"merchant_id":"m","currency":{
 	`"amount":{"Crypto":{"Btc":5}},"statuses":[],"current":"New","address":"a","is_testnet":false,"callback":"",` +
 	`"external_order_id":"4711"}`
 
-// recordWith returns goodRecord with some fields changed. A field with an empty text is left out.
-func recordWith(t *testing.T, changes map[string]string) string {
-	t.Helper()
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(goodRecord), &fields); err != nil {
-		t.Fatal(err)
-	}
-	for name, text := range changes {
-		if fields[name] = json.RawMessage(text); text == "" {
-			delete(fields, name)
-		}
-	}
-	return string(must[[]byte](t)(json.Marshal(fields)))
-}
-
 // TestUnreadableWithdrawal checks that the readable fields of an unreadable record are kept, and that the
 // others are named.
 func TestUnreadableWithdrawal(t *testing.T) {
 	all := []string{"address", "amount", "callback", "currency", "current", "external_id", "external_order_id", "id",
 		"is_testnet", "merchant_id", "statuses"}
+	with := func(changes ...string) string { // names and texts; a field with an empty text is left out
+		var fields map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(goodRecord), &fields); err != nil {
+			t.Fatal(err)
+		}
+		for i := 0; i < len(changes); i += 2 {
+			if fields[changes[i]] = json.RawMessage(changes[i+1]); changes[i+1] == "" {
+				delete(fields, changes[i])
+			}
+		}
+		return string(must[[]byte](t)(json.Marshal(fields)))
+	}
 	for name, tt := range map[string]struct {
-		record  string
-		unread  []string
-		id      string
-		orderID string
-		why     string
+		record           string
+		unread           []string
+		id, orderID, why string
 	}{
-		"the amount is a float": {recordWith(t, map[string]string{"amount": `{"Crypto":{"Btc":5e3}}`}),
-			[]string{"amount"}, "w1", "4711", "5e3"},
-		"no amount": {recordWith(t, map[string]string{"amount": ""}), []string{"amount"}, "w1", "4711",
-			"no amount"},
-		"the order id is an object": {recordWith(t, map[string]string{"external_order_id": "{}"}),
-			[]string{"external_order_id"}, "w1", "", "external_order_id"},
-		"the number is a text": {recordWith(t, map[string]string{"external_id": `"x"`}), []string{"external_id"}, "w1",
-			"4711", "external_id"},
-		"no id": {recordWith(t, map[string]string{"id": ""}), []string{"id"}, "", "4711",
-			"no id"},
-		"the id is a number": {recordWith(t, map[string]string{"id": "7"}), []string{"id"}, "", "4711", "id"},
-		"two": {recordWith(t, map[string]string{"id": "7", "address": "[]"}),
-			[]string{"address", "id"}, "", "4711", "address"},
-		"a field that nobody needs": {recordWith(t, map[string]string{"is_testnet": `"no"`}), []string{"is_testnet"}, "w1",
-			"4711", "is_testnet"},
-		"fiat address, crypto amount": {recordWith(t,
-			map[string]string{"address": `{"Fiat":{"currency":"USD","address":"a"}}`}), []string{"address"}, "w1", "4711",
-			"Fiat"},
+		"the amount is a float":     {with("amount", `{"Crypto":{"Btc":5e3}}`), []string{"amount"}, "w1", "4711", "5e3"},
+		"no amount":                 {with("amount", ""), []string{"amount"}, "w1", "4711", "no amount"},
+		"the order id is an object": {with("external_order_id", "{}"), []string{"external_order_id"}, "w1", "", "external_o"},
+		"the number is a text":      {with("external_id", `"x"`), []string{"external_id"}, "w1", "4711", "external_id"},
+		"no id":                     {with("id", ""), []string{"id"}, "", "4711", "no id"},
+		"the id is a number":        {with("id", "7"), []string{"id"}, "", "4711", "id"},
+		"two":                       {with("id", "7", "address", "[]"), []string{"address", "id"}, "", "4711", "address"},
+		"a field that nobody needs": {with("is_testnet", `"no"`), []string{"is_testnet"}, "w1", "4711", "is_testnet"},
+		"fiat address, crypto amount": {with("address", `{"Fiat":{"currency":"USD","address":"a"}}`), []string{"address"}, "w1",
+			"4711", "Fiat"},
 		"no field": {"{}", []string{"address", "amount", "currency", "id"}, "", "", "no id"},
 		"null":     {"null", all, "", "", ""},
 		"a number": {"7", all, "", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				other := recordWith(t, map[string]string{"id": `"w2"`})
-				fmt.Fprintf(w, `{"page_content":[%s, %s ,%s],"page_count":1,"total":3}`, goodRecord, tt.record, other)
-			}))
-			defer service.Close()
-			client := must[*Client](t)(New(service.URL))
+			client := must[*Client](t)(New("http://127.0.0.1", WithTransport(answering(200, fmt.Sprintf(
+				`{"page_content":[%s, %s ,%s],"page_count":1,"total":3}`, goodRecord, tt.record, with("id", `"w2"`))))))
 			page, err := client.Withdrawals.ListLenient(context.Background(), WithdrawalFilter{}, 1, 100)
 			if err != nil || len(page.Items) != 2 || page.Items[0].ID != "w1" || page.Items[1].ID != "w2" ||
 				len(page.Unreadable) != 1 {
@@ -113,30 +93,10 @@ func TestLenientRefusesBrokenPages(t *testing.T) {
 		"too many":        `{"page_content":[` + strings.Repeat("7,", maxRows) + `7],"page_count":1,"total":1}`,
 		"total is a text": `{"page_content":[],"page_count":1,"total":"0"}`,
 	} {
-		service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			io.WriteString(w, body)
-		}))
-		client := must[*Client](t)(New(service.URL))
+		client := must[*Client](t)(New("http://127.0.0.1", WithTransport(answering(200, body))))
 		_, err := client.Withdrawals.ListLenient(context.Background(), WithdrawalFilter{}, 1, 100)
 		if e := failure(t, err); e.Outcome != Failed {
 			t.Errorf("%s: %v", name, err)
-		}
-		service.Close()
-	}
-}
-
-// TestNullIsAnEmptyList checks that a service may write null in place of an empty list.
-func TestNullIsAnEmptyList(t *testing.T) {
-	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		io.WriteString(w, `{"page_content":null,"page_count":0,"total":7}`)
-	}))
-	defer service.Close()
-	client := must[*Client](t)(New(service.URL))
-	for _, list := range []func(context.Context, WithdrawalFilter, int, int) (WithdrawalPage, error){
-		client.Withdrawals.List, client.Withdrawals.ListLenient} {
-		page, err := list(context.Background(), WithdrawalFilter{}, 1, 100)
-		if err != nil || len(page.Items) > 0 || page.Total != 7 {
-			t.Errorf("%+v, %v", page, err)
 		}
 	}
 }

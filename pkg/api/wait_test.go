@@ -36,11 +36,12 @@ func withdrawalIn(status string) string {
 }
 
 func TestWaitFor(t *testing.T) {
+	const second = time.Second
+	within := func(limit time.Duration) Poll { return Poll{Timeout: limit} }
 	for _, tt := range []struct {
 		name    string
 		answers []string
-		wait    Wait
-		limit   time.Duration
+		wait    Wait // for Done, unless it says another status; a minute, unless it says another time
 		asked   int
 		took    time.Duration
 		last    string // the returned status
@@ -48,40 +49,35 @@ func TestWaitFor(t *testing.T) {
 		err     error // in the chain of the error
 		text    string
 	}{
-		{"there already", []string{"Done"}, Wait{Status: []string{"Done"}}, time.Minute, 1, 0, "Done", false, nil, ""},
-		{"in another case", []string{"New", "done"}, Wait{Status: []string{"X", "DONE"}}, time.Minute, 2, 2 * time.Second,
-			"done", false, nil, ""},
-		{"another interval", []string{"New", "New", "Done"},
-			Wait{Status: []string{"Done"}, Poll: Poll{Interval: 5 * time.Second}}, time.Minute, 3, 10 * time.Second, "Done",
+		{"there already", []string{"Done"}, Wait{}, 1, 0, "Done", false, nil, ""},
+		{"in another case", []string{"New", "done"}, Wait{Status: []string{"X", "DONE"}}, 2, 2 * second, "done", false, nil, ""},
+		{"another interval", []string{"New", "New", "Done"}, Wait{Poll: Poll{Interval: 5 * second}}, 3, 10 * second, "Done",
 			false, nil, ""},
-		{"outages", []string{"HTTP 500", "HTTP 503", "Done"}, Wait{Status: []string{"Done"}}, time.Minute, 3, 4 * time.Second,
-			"Done", false, nil, ""},
-		{"as long as it asks for", []string{"HTTP 429", "Done"}, Wait{Status: []string{"Done"}}, time.Minute, 2,
-			10 * time.Second, "Done", false, nil, ""},
-		{"one to fail on", []string{"New", "Failed"}, Wait{Status: []string{"Done"}, FailOn: []string{"failed"}}, time.Minute,
-			2, 2 * time.Second, "Failed", true, nil, "Failed"},
-		{"a key that is refused", []string{"New", "HTTP 401"}, Wait{Status: []string{"Done"}}, time.Minute, 2,
-			2 * time.Second, "New", false, new(Error), "refused the key"},
-		{"an unknown id", []string{"HTTP 404"}, Wait{Status: []string{"Done"}}, time.Minute, 1, 0, "", false,
-			new(Error), "404"},
-		{"no status yet", []string{"", "Done"}, Wait{Status: []string{"Done"}}, time.Minute, 2, 2 * time.Second, "Done",
-			false, nil, ""},
-		{"no status", []string{""}, Wait{Status: []string{"Done"}}, 3 * time.Second, 2, 3 * time.Second, "", false,
-			context.DeadlineExceeded, "no status"},
-		{"the end of the context", []string{"New"}, Wait{Status: []string{"Done"}}, 5 * time.Second, 3, 5 * time.Second,
-			"New", false, context.DeadlineExceeded, "New"},
-		{"the end of its own time", []string{"New"}, Wait{Status: []string{"Done"}, Poll: Poll{Timeout: 3 * time.Second}},
-			time.Minute, 2, 3 * time.Second, "New", false, context.DeadlineExceeded, "New"},
-		{"a pause that is too long", []string{"New", "HTTP 429"}, Wait{Status: []string{"Done"}}, 5 * time.Second, 2,
-			5 * time.Second, "New", false, context.DeadlineExceeded, "fewer calls"},
-		{"what does not pass", []string{"New", "HTTP 500"},
-			Wait{Status: []string{"Done"}, Poll: Poll{Passes: func(error) bool { return false }}}, time.Minute, 2,
-			2 * time.Second, "New", false, new(Error), "500"},
+		{"outages", []string{"HTTP 500", "HTTP 503", "Done"}, Wait{}, 3, 4 * second, "Done", false, nil, ""},
+		{"as long as it asks for", []string{"HTTP 429", "Done"}, Wait{}, 2, 10 * second, "Done", false, nil, ""},
+		{"one to fail on", []string{"New", "Failed"}, Wait{FailOn: []string{"failed"}}, 2, 2 * second, "Failed", true, nil,
+			"Failed"},
+		{"a key that is refused", []string{"New", "HTTP 401"}, Wait{}, 2, 2 * second, "New", false, new(Error),
+			"refused the key"},
+		{"an unknown id", []string{"HTTP 404"}, Wait{}, 1, 0, "", false, new(Error), "404"},
+		{"no status yet", []string{"", "Done"}, Wait{}, 2, 2 * second, "Done", false, nil, ""},
+		{"no status", []string{""}, Wait{Poll: within(3 * second)}, 2, 3 * second, "", false, context.DeadlineExceeded,
+			"no status"},
+		{"the end of its own time", []string{"New"}, Wait{Poll: within(3 * second)}, 2, 3 * second, "New", false,
+			context.DeadlineExceeded, "New"},
+		{"the end of the context", []string{"New"}, Wait{}, 31, time.Minute, "New", false, context.DeadlineExceeded, "New"},
+		{"a pause that is too long", []string{"New", "HTTP 429"}, Wait{Poll: within(5 * second)}, 2, 5 * second, "New", false,
+			context.DeadlineExceeded, "fewer calls"},
+		{"what does not pass", []string{"New", "HTTP 500"}, Wait{Poll: Poll{Passes: func(error) bool { return false }}}, 2,
+			2 * second, "New", false, new(Error), "500"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				ctx, cancel := context.WithTimeout(t.Context(), tt.limit)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
+				if tt.wait.Status == nil {
+					tt.wait.Status = []string{"Done"}
+				}
 				client, asked := steps(t, withdrawalIn, tt.answers...)
 				began := time.Now()
 				w, err := client.Withdrawals.WaitFor(ctx, "w1", tt.wait)

@@ -86,17 +86,11 @@ func TestTimesFollowTheClock(t *testing.T) {
 	*other.now = other.now.Add(30 * time.Second)
 	const when = "2031-01-01T00:02:00"
 
-	invoice := other.create("/api/invoice", `{"title":"t","currency":{"Fiat":"Usd"},"items":[{"name":"x",`+
-		`"amount":"100"}]}`)
-	paid := b.post("/sandbox/pay", `{"invoice":"`+invoice+`"}`)
+	paid := b.post("/sandbox/pay", `{"invoice":"`+other.create(invoicePath, usdInvoice)+`"}`)
 	same(t, at(t, paid, "created_date"), `"`+when+`"`)
 	same(t, at(t, paid, "choosen", "at"), `"`+when+`"`)
-	w := other.create(createPath, btcBody)
-	*b.now = b.now.Add(time.Second)
-	done := b.post("/sandbox/advance", `{"withdrawal":"`+w+`","status":"Processing"}`)
-	same(t, at(t, done, "statuses"),
-		`[{"status":"New","at":"`+when+`"},{"status":"Processing","at":"2031-01-01T00:02:01"}]`)
-	same(t, at(t, b.post(listPath, `{"from":"`+when+`","to":"`+when+`","currencies":[],"tags":[]}`), "total"), "1")
+	done := b.post("/sandbox/advance", `{"withdrawal":"`+other.create(createPath, btcBody)+`","status":"Processing"}`)
+	same(t, at(t, done, "statuses"), `[{"status":"New","at":"`+when+`"},{"status":"Processing","at":"`+when+`"}]`)
 
 	again := sharedBox(t, path)
 	// The test has not moved the machine's clock of this box.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -14,56 +15,24 @@ import (
 
 // TestDemoHasEverything checks that the demo has something of everything.
 func TestDemoHasEverything(t *testing.T) {
-	b := newBox(t, sandbox.WithSeed("demo"), set("zero_amounts", "show"))
-	d := b.get("/sandbox/dump")
+	d := newBox(t, sandbox.WithSeed("demo")).get("/sandbox/dump")
 	merchant := at(t, d, "merchant_id")
-	type kind struct {
-		merchant bool
-		phase    string
-	}
-	kinds, months, currencies := map[kind]int{}, map[string]bool{}, map[string]bool{}
+	kinds := map[string]bool{}
 	for _, v := range at(t, d, "invoices").([]any) {
-		kinds[kind{at(t, v, "account") == merchant, fmt.Sprint(at(t, v, "phase"))}]++
-		created := at(t, v, "created").(string)
-		months[created[:7]] = true
-		currencies[at(t, v, "currency").(string)] = true
-		for key, when := range v.(map[string]any) {
-			if at, err := time.Parse(time.RFC3339, fmt.Sprint(when)); err == nil &&
-				(at.After(start) || key != "created" && at.Before(start.AddDate(0, -7, 0))) {
-				t.Errorf("%s is %v", key, when)
-			}
-		}
+		kinds[fmt.Sprint("invoice ", at(t, v, "account") == merchant, at(t, v, "phase"))] = true
+		kinds["month "+at(t, v, "created").(string)[:7]] = true
+		kinds["currency "+at(t, v, "currency").(string)] = true
 	}
-	failIf(t, len(kinds) != 6 || len(months) != 7 || !currencies["Jpy"] || !currencies["Btc"] || !currencies["Eth"],
-		"invoices %v in %v and %v", kinds, months, currencies)
-	statuses, ofResellers := map[any]int{}, 0
 	for _, w := range at(t, d, "withdrawals").([]any) {
-		if at(t, w, "account") != merchant {
-			ofResellers++
-			continue
-		}
 		all := at(t, w, "statuses").([]any)
-		statuses[at(t, all[len(all)-1], "status")]++
-		failIf(t, at(t, all[len(all)-1], "at").(string) > start.Format(time.RFC3339),
-			"a status from the future: %v", all)
+		kinds[fmt.Sprint("withdrawal ", at(t, w, "account") == merchant, at(t, all[len(all)-1], "status"))] = true
 	}
-	failIf(t, len(statuses) != 5 || ofResellers != 1, "withdrawals %v, and %d of resellers", statuses, ofResellers)
-	open := 0
 	for _, v := range at(t, d, "invites").([]any) {
-		failIf(t, at(t, v, "created").(string) > start.Format(time.RFC3339), "an invite from the future: %v", v)
-		if at(t, v, "redeemed") == false {
-			open++
-		}
+		kinds[fmt.Sprint("invite ", at(t, v, "redeemed"))] = true
 	}
-	resellers := at(t, d, "resellers").([]any)
-	failIf(t, open != 1 || len(resellers) != 4,
-		"%d invites are open, and there are %d resellers", open, len(resellers))
-	for _, r := range resellers {
-		failIf(t, at(t, r, "created").(string) > "2025-11-01T09:00:00Z", "a reseller came after its invoices: %v", r)
-	}
-	if _, err := sandbox.New(sandbox.WithSeed("demo"), set("withdrawal_flow", "Only")); err != nil {
-		t.Error(err)
-	}
+	// 6 of invoices in 7 months and 6 currencies, 5 of withdrawals and 1 of resellers', 2 of invites
+	failIf(t, len(kinds) != 27 || len(at(t, d, "resellers").([]any)) != 4, "it has %v", slices.Sorted(maps.Keys(kinds)))
+	must(t, second(sandbox.New(sandbox.WithSeed("demo"), set("withdrawal_flow", "Only"))))
 }
 
 // TestDemoIsRecent checks that the demo has the same invoices and withdrawals in the last seven days at any

@@ -41,18 +41,15 @@ func (b box) set(values map[string]string) {
 	must(b.t, b.Server.Set(values))
 }
 
-// TestSetRefuses checks that a wrong setting changes none, and that a misspelt one gets a suggestion.
+// TestSetRefuses checks that a wrong setting changes none.
 func TestSetRefuses(t *testing.T) {
 	b := newBox(t)
 	before := b.send("GET", "/sandbox/settings", "").Body.String()
 	for body, names := range map[string]string{
-		`{"first_page":"0","list_order":"sideways"}`: "use newest or oldest",
-		`{"first_page":"0","lst_order":"oldest"}`:    "did you mean list_order?",
-		`{"first_page":"0","zzz":"1"}`:               `there is no setting "zzz"`,
-		`{"first_page":"0","max_page_size":"5"}`:     "max_page_size",
-		`{"first_page":0}`:                           "must be a string",
-		`["first_page"]`:                             "must be an object",
-		`{"withdrawal_pace":"New>Gone=1m"}`:          "no step",
+		`{"first_page":"0","zzz":"1"}`:      `there is no setting "zzz"`,
+		`{"first_page":0}`:                  "must be a string",
+		`["first_page"]`:                    "must be an object",
+		`{"withdrawal_pace":"New>Gone=1m"}`: "no step",
 	} {
 		b.refused(b.send("POST", "/sandbox/settings", body), 400, "invalid_body", names)
 	}
