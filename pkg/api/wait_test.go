@@ -50,7 +50,8 @@ func TestWaitFor(t *testing.T) {
 		text    string
 	}{
 		{"there already", []string{"Done"}, Wait{}, 1, 0, "Done", false, nil, ""},
-		{"in another case", []string{"New", "done"}, Wait{Status: []string{"X", "DONE"}}, 2, 2 * second, "done", false, nil, ""},
+		{"in another case", []string{"New", "done"}, Wait{Status: []string{"X", "DONE"}}, 2, 2 * second, "done", false,
+			nil, ""},
 		{"another interval", []string{"New", "New", "Done"}, Wait{Poll: Poll{Interval: 5 * second}}, 3, 10 * second, "Done",
 			false, nil, ""},
 		{"outages", []string{"HTTP 500", "HTTP 503", "Done"}, Wait{}, 3, 4 * second, "Done", false, nil, ""},

@@ -10,33 +10,14 @@ const invoicePath = "/api/invoice"
 const usdInvoice = `{"title":"Order","currency":{"Fiat":"Usd"},"items":[{"name":"Book","amount":"2500"}]}`
 
 func TestInvoiceExpires(t *testing.T) {
-	b := newBox(t, set("invoice_statuses", "Waiting,Done,Late"), set("invoice_states", "Begun,Ended,Dropped"),
-		set("choosen_unpaid", "empty"))
+	b := newBox(t, set("invoice_statuses", "Waiting,Done,Late"), set("invoice_states", "Begun,Ended,Dropped"))
 	id := b.create(invoicePath, usdInvoice)
 	must(t, b.ExpireInvoice(id))
 	got := b.get(invoicePath + "?id=" + id).(map[string]any)
 	same(t, got["status"], `"Late"`)
 	same(t, got["state"], `"Dropped"`)
-	same(t, got["choosen"], `{}`)
 	failIf(t, b.PayInvoice(id) == nil, "an expired invoice was paid")
 	failIf(t, b.PayInvoice(uuid("none")) == nil, "an invoice that does not exist was paid")
-}
-
-func TestInvoiceAbsentFields(t *testing.T) {
-	b := newBox(t, set("choosen_unpaid", "omit"))
-	got := b.get(invoicePath + "?id=" + b.create(invoicePath, usdInvoice)).(map[string]any)
-	for _, key := range []string{"external_order_id", "external_number", "choosen"} {
-		if _, there := got[key]; there {
-			t.Errorf("%s is there", key)
-		}
-	}
-	b = newBox(t, set("absent_fields", "null"))
-	got = b.get(invoicePath + "?id=" + b.create(invoicePath, usdInvoice)).(map[string]any)
-	for _, key := range []string{"external_order_id", "external_number"} {
-		if value, there := got[key]; !there || value != nil {
-			t.Errorf("%s is %v, want null", key, value)
-		}
-	}
 }
 
 func TestInvoiceRefused(t *testing.T) {

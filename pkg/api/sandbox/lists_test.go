@@ -85,12 +85,6 @@ func TestPageSizes(t *testing.T) {
 	same(t, at(t, got, "page_count"), "2")
 }
 
-func TestEmptyList(t *testing.T) {
-	same(t, newBox(t).post(listPath, everything), `{"page_content":[],"page_count":0,"total":0}`)
-	same(t, newBox(t, set("empty_page_count", "1")).post(listPath, everything),
-		`{"page_content":[],"page_count":1,"total":0}`)
-}
-
 func TestFilters(t *testing.T) {
 	b := newBox(t)
 	ids := fill(b, 6) // 10:01 to 10:06

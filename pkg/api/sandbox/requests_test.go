@@ -3,12 +3,9 @@ package sandbox_test
 import (
 	"errors"
 	"io"
-	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
-
-	"example.com/till/pkg/api/sandbox"
 )
 
 // operations are the 22 operations of the interface, listed here again.
@@ -163,12 +160,4 @@ func TestAnswerHeaders(t *testing.T) {
 	w = b.sendAs("wrong", "GET", "/api/invites", "")
 	failIf(t, w.Header().Get("WWW-Authenticate") != "Bearer" || w.Header().Get("Content-Type") != "application/json",
 		"headers of a 401: %v", w.Header())
-}
-
-func TestErrorSettings(t *testing.T) {
-	b := newBox(t, sandbox.WithSeed("none"), set("errors", "insufficient_funds=409:77"))
-	w := b.send("POST", createPath, btcBody)
-	b.refused(w, http.StatusConflict, "insufficient_funds")
-	got, _ := envelope(w)
-	failIf(t, got.Code != 77, "code %d, want 77", got.Code)
 }

@@ -64,7 +64,9 @@ func TestSettingsRefused(t *testing.T) {
 		{"rates", "Btc=0"}, {"rates", "Btc=-1"}, {"rates", "Btc=1000000000"}, {"rates", "Btc=0.0000000001"},
 		{"rates", "Doge=1"}, {"rates", "Btc"}, {"rates", ""}, {"rates", "Btc=1,"}, {"rate_Btc", "1"},
 		{"fiat_currency", "Btc"}, {"errors", "not_found=404"}, {"errors", "not_found=200:1"},
-		{"errors", "not_found=404:x"},
+		{"errors", "not_found=404:x"}, {"currencies", ""}, {"currencies", "Btc,Btc"}, {"currencies", "USD"},
+		{"currencies", "Btc, Eth"}, {"paid_in", "USD"}, {"paid_in", ""}, {"invite_label", " "}, {"max_items", "0"},
+		{"max_items", "all"}, {"min_items", "2"}, {"max_amount", "9223372036854775808"}, {"max_amount", "0"},
 	} {
 		_, err := sandbox.New(set(bad[0], bad[1]))
 		if err == nil {

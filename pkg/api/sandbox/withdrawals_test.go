@@ -15,23 +15,6 @@ const (
 
 const btcBody = `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":1500}},"address":"bc1q"}`
 
-func TestWithdrawalAbsentFields(t *testing.T) {
-	b := newBox(t)
-	got := b.get(getPath + b.create(createPath, btcBody)).(map[string]any)
-	for _, key := range []string{"external_id", "external_order_id", "callback", "memo"} {
-		if _, there := got[key]; there {
-			t.Errorf("%s is there although it was not given", key)
-		}
-	}
-	b = newBox(t, set("absent_fields", "null"))
-	got = b.get(getPath + b.create(createPath, btcBody)).(map[string]any)
-	for _, key := range []string{"external_id", "external_order_id", "callback"} {
-		if value, there := got[key]; !there || value != nil {
-			t.Errorf("%s is %v, want null", key, value)
-		}
-	}
-}
-
 func TestWithdrawalRefused(t *testing.T) {
 	// Each case changes one thing of a good body.
 	good := `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":1500}},"address":"bc1q",` +
