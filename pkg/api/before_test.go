@@ -120,16 +120,6 @@ func TestBeforeSendingWithoutBody(t *testing.T) {
 	}
 }
 
-// TestBeforeSendingWithoutConnection checks that the check does not run if no connection can be made.
-func TestBeforeSendingWithoutConnection(t *testing.T) {
-	client := must[*Client](t)(New("http://127.0.0.1:1", WithAPIKey("key")))
-	ctx := BeforeSending(context.Background(), func() error { t.Error("it was asked"); return nil })
-	_, err := client.Withdrawals.Create(ctx, sampleCreate())
-	if e := failure(t, err); e.Outcome != NotSent {
-		t.Error(err)
-	}
-}
-
 // TestBeforeSendingOnAnotherTransport checks that a refused create does not reach the caller's transport.
 func TestBeforeSendingOnAnotherTransport(t *testing.T) {
 	trips, asked := 0, 0

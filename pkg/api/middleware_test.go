@@ -71,6 +71,13 @@ func TestMiddlewareCannotChangeOutcomes(t *testing.T) {
 	after := func(do roundTripper) middleware {
 		return func(next http.RoundTripper, r *http.Request) (*http.Response, error) { next.RoundTrip(r); return do(r) }
 	}
+	changed := func(change func(*http.Response)) middleware {
+		return func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
+			resp, err := next.RoundTrip(r)
+			change(resp)
+			return resp, err
+		}
+	}
 	later := make(chan func() error, 1)
 	for _, tt := range []struct {
 		name    string
@@ -84,12 +91,10 @@ func TestMiddlewareCannotChangeOutcomes(t *testing.T) {
 		{"passes on a rejection", 400, rejection, pass, Rejected, 1},
 		{"passes on a failure", 0, "", pass, Unknown, 1},
 		{"passes on a failed connection", -1, "", pass, NotSent, 0},
-		{"wraps an answer's body", 200, `"w-1"`, func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
-			resp, err := next.RoundTrip(r)
+		{"wraps an answer's body", 200, `"w-1"`, changed(func(resp *http.Response) {
 			text, _ := io.ReadAll(resp.Body)
 			resp.Body = io.NopCloser(bytes.NewReader(text))
-			return resp, err
-		}, -1, 1},
+		}), -1, 1},
 		{"wraps an error", -1, "", func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
 			_, err := next.RoundTrip(r)
 			return nil, fmt.Errorf("wrapped: %w", err)
@@ -108,16 +113,10 @@ func TestMiddlewareCannotChangeOutcomes(t *testing.T) {
 		{"rejects by itself", 200, "", instead(answering(400, rejection)), Unknown, 0},
 		{"fails by itself", 200, "", instead(fails(errors.New("x"))), Unknown, 0},
 		{"refuses by itself", 200, "", instead(fails(notSentError{errors.New("x")})), NotSent, 0},
-		{"changes the status", 500, rejection, func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
-			resp, err := next.RoundTrip(r)
-			resp.StatusCode = 400
-			return resp, err
-		}, Unknown, 1},
-		{"changes the body", 400, "<html>", func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
-			resp, err := next.RoundTrip(r)
+		{"changes the status", 500, rejection, changed(func(resp *http.Response) { resp.StatusCode = 400 }), Unknown, 1},
+		{"changes the body", 400, "<html>", changed(func(resp *http.Response) {
 			resp.Body = io.NopCloser(strings.NewReader(rejection))
-			return resp, err
-		}, Unknown, 1},
+		}), Unknown, 1},
 		{"sends twice", 200, `"w-1"`, twice, Unknown, 1},
 		{"sends again what failed", 0, "", twice, Unknown, 1},
 		{"sends again what was rejected", 400, rejection, twice, Unknown, 1},

@@ -329,27 +329,6 @@ func TestCreateNotSent(t *testing.T) {
 	}
 }
 
-// TestCreateGivenUpInTheHandshake checks that a create that is given up while TLS is negotiated is not sent.
-func TestCreateGivenUpInTheHandshake(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	listener := must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0"))
-	defer listener.Close()
-	go func() {
-		conn, err := listener.Accept()
-		if err != nil {
-			return
-		}
-		defer conn.Close()
-		conn.Read(make([]byte, 1))
-		cancel()
-		conn.Read(make([]byte, 64<<10))
-	}()
-	_, err := newClient(t, "https://"+listener.Addr().String()).Withdrawals.Create(ctx, sampleCreate())
-	if e := failure(t, err); e.Outcome != NotSent {
-		t.Errorf("got %v, want not sent", e)
-	}
-}
-
 // tlsWire returns a wire behind TLS, and what trusts its certificate.
 func tlsWire(
 	t *testing.T, script func(c *wireConn, r *http.Request) bool, maxVersion uint16,
@@ -545,23 +524,6 @@ func TestConnectionThatIsNotWatched(t *testing.T) {
 	}
 	if _, err := rt.RoundTrip(req); err == nil || errors.As(err, new(notSentError)) {
 		t.Error("it may have been written, and yet it says: ", err)
-	}
-}
-
-// TestCreateOnConnectionBeingClosed closes an idle connection at the server after one byte of the create is
-// read.
-func TestCreateOnConnectionBeingClosed(t *testing.T) {
-	w := newWire(t, func(c *wireConn, r *http.Request) bool {
-		c.say(reply(200, sampleWithdrawal))
-		c.in.Peek(1)
-		c.reset()
-		return false
-	})
-	client := newClient(t, w.url)
-	must[Withdrawal](t)(client.Withdrawals.Get(t.Context(), "w-1"))
-	_, err := client.Withdrawals.Create(t.Context(), sampleCreate())
-	if e := failure(t, err); e.Outcome != Unknown || w.conns.Load() != 1 {
-		t.Errorf("got %v on %d connections, want unknown on 1", e, w.conns.Load())
 	}
 }
 

@@ -310,7 +310,7 @@ func TestEveryOperation(t *testing.T) {
 		kept(b, must[Withdrawal](t)(c.Resellers.Withdrawal(ctx, resellerID, theirs)), wantTheirs)
 	})
 	operation("GET /api/reseller/balance", func(t *testing.T) {
-		if got := must[json.RawMessage](t)(c.Resellers.Balance(ctx, resellerID)); !bytes.Equal(got, b.last) {
+		if got := must[json.RawMessage](t)(c.Resellers.Balance(ctx, resellerID)); !bytes.Equal(bytes.TrimSpace(got), b.last) {
 			t.Errorf("got %s of %s", got, b.last)
 		}
 	})
@@ -374,19 +374,8 @@ func err2[T any](_ T, err error) error { return err }
 func TestDo(t *testing.T) {
 	ctx := context.Background()
 	b := newBench(t)
-	id := b.payout(b.client, 5)
-	for _, tt := range []struct{ method, target, body, want string }{
-		{"GET", "/api/merchant_withdrawal?id=" + id, "", id},
-		{"POST", "/api/merchant_withdrawal/list", `{"currencies": [], "tags": []}`, id},
-		{"POST", "/api/invite", `"` + someID + `"`, someID},
-	} {
-		var body json.RawMessage
-		if tt.body != "" {
-			body = json.RawMessage(tt.body)
-		}
-		if got := must[[]byte](t)(b.client.Do(ctx, tt.method, tt.target, body)); !strings.Contains(string(got), tt.want) {
-			t.Errorf("%s %s: got %s", tt.method, tt.target, got)
-		}
+	if got := must[[]byte](t)(b.client.Do(ctx, "POST", "/api/invite", []byte(`"`+someID+`"`))); !bytes.Equal(bytes.TrimSpace(got), b.last) {
+		t.Errorf("got %s of %s", got, b.last)
 	}
 	if e := failure(t, err2(b.client.Do(ctx, "DELETE", "/api/invite", nil))); e.Outcome != Rejected || e.Status != 405 {
 		t.Errorf("got %v", e)

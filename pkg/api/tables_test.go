@@ -325,13 +325,6 @@ func TestDecodingErrorsAreReadable(t *testing.T) {
 	}
 }
 
-func TestQuery(t *testing.T) {
-	r := get("get", "/", textParam("id", "a&b=c d/ü"), param{name: "none"}, pageParam(0))
-	if want := "id=a%26b%3Dc+d%2F%C3%BC&page=0"; r.query != want || r.err != nil {
-		t.Errorf("got %s, %v, want %s", r.query, r.err, want)
-	}
-}
-
 // FuzzUnions checks that an accepted one-key union or address of a list is JSON, and is written again as the same
 // value.
 func FuzzUnions(f *testing.F) {

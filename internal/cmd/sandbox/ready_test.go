@@ -10,29 +10,25 @@ import (
 )
 
 func TestReadyFileReplacesOnlyItsOwn(t *testing.T) {
+	const json, env = false, true
 	for name, c := range map[string]struct {
-		text string
-		file func(path string) *readyFile
-		ok   bool
+		text    string
+		env, ok bool
 	}{
-		"empty": {"", func(p string) *readyFile { return jsonReadyFile("ready-file", p, "url") }, true},
-		"an earlier run's": {`{"url":"http://127.0.0.1:1"}` + "\n",
-			func(p string) *readyFile { return jsonReadyFile("ready-file", p, "url") }, true},
-		"more keys": {`{"url":"x","mine":"y"}`,
-			func(p string) *readyFile { return jsonReadyFile("ready-file", p, "url") }, false},
-		"no JSON": {"notes", func(p string) *readyFile { return jsonReadyFile("ready-file", p, "url") },
-			false},
-		"an earlier env": {"TILL_BASE_URL=x\nTILL_API_KEY=y\n",
-			func(p string) *readyFile { return envReadyFile("env-file", p) }, true},
-		"somebody's .env": {"TILL_BASE_URL=x\nDATABASE_URL=y\n",
-			func(p string) *readyFile { return envReadyFile("env-file", p) }, false},
+		"empty": {"", json, true}, "an earlier run's": {`{"url":"http://127.0.0.1:1"}` + "\n", json, true},
+		"more keys": {`{"url":"x","mine":"y"}`, json, false}, "no JSON": {"notes", json, false},
+		"an earlier env":  {"TILL_BASE_URL=x\nTILL_API_KEY=y\n", env, true},
+		"somebody's .env": {"TILL_BASE_URL=x\nDATABASE_URL=y\n", env, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "file")
 			if err := os.WriteFile(path, []byte(c.text), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			file := c.file(path)
+			file := jsonReadyFile("ready-file", path, "url")
+			if c.env {
+				file = envReadyFile("env-file", path)
+			}
 			err := file.prepare(pflag.NewFlagSet("", pflag.ContinueOnError))
 			if !c.ok {
 				if cmdutil.Explain(err).Code != cmdutil.ExitUsage {

@@ -82,63 +82,6 @@ func TestCheckoutInBrowser(t *testing.T) {
 	b.Quiet()
 }
 
-// TestCheckoutBehindProxyInBrowser checks that the page, its form and the way back keep the prefix that a
-// proxy strips.
-func TestCheckoutBehindProxyInBrowser(t *testing.T) {
-	b := chromium.Start(t)
-	box := newBox(t, set("payment_fails", "first"))
-	proxy := httptest.NewServer(http.StripPrefix("/shop/pay", box))
-	defer proxy.Close()
-	id := box.create(invoicePath, usdInvoice)
-	page := proxy.URL + "/shop/pay/invoice/" + id
-	b.Use(chromium.Screen(1280, 800, "light"))
-	b.Open(page)
-	for _, sign := range []string{".failed", ".paid"} { // the first payment fails
-		b.Click("form button")
-		equal(t, b.Loaded(), page, "the page after the payment")
-		b.Element(sign)
-	}
-	b.Open(page + "/pay")
-	b.Click("a")
-	equal(t, b.Loaded(), page, "the page that the link leads to")
-}
-
-// TestCheckoutByKeyboard checks that the keyboard is enough to pay, and that an invoice without a shop leads
-// back to its page.
-func TestCheckoutByKeyboard(t *testing.T) {
-	b, box, service := browse(t)
-	id := box.create(invoicePath, usdInvoice)
-	page := service + "/invoice/" + id
-	b.Open(page)
-	b.Press("Tab", 9, "")
-	b.Press("Enter", 13, "\r")
-	equal(t, b.Loaded(), page, "the page after the payment")
-	b.Element(".paid")
-	same(t, at(t, box.get(invoicePath+"?id="+id), "status"), `"Paid"`)
-	b.Quiet()
-}
-
-// TestForeignFormInBrowser checks that a page of another site cannot pay with the customer's browser.
-func TestForeignFormInBrowser(t *testing.T) {
-	b, box, service := browse(t)
-	id := box.create(invoicePath, usdInvoice)
-	pay := service + "/invoice/" + id + "/pay"
-	foreign := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprintf(w, `<!doctype html><title>Foreign</title><form method="post" action="%s"><button>Win a `+
-			`prize</button></form>`, pay)
-	}))
-	defer foreign.Close()
-	// Another port, and another site.
-	for _, from := range []string{foreign.URL, strings.Replace(foreign.URL, "127.0.0.1", "localhost", 1)} {
-		b.Open(from)
-		b.Click("button")
-		equal(t, b.Loaded(), pay, "the page that the form leads to")
-		b.Element("h1")
-		same(t, at(t, box.get(invoicePath+"?id="+id), "status"), `"Awaiting"`)
-	}
-}
-
 // TestPagesInBrowser checks that every page fits every screen, and looks as designed.
 func TestPagesInBrowser(t *testing.T) {
 	b, box, service := browse(t, set("payment_fails", "always"))

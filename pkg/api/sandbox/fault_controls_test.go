@@ -186,50 +186,35 @@ func TestDelayOutlastsTimeouts(t *testing.T) {
 		"%d %q %v, there are %s withdrawals", status, text, err, b.withdrawals())
 }
 
-// TestFaultsAreState checks that faults are part of the state: of its file and of its dump, and that a reset
-// removes them.
+// TestFaultsAreState checks that faults are part of the state: of its file and of its dump.
 func TestFaultsAreState(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "box.db")
-	one, two := sharedBox(t, path), sharedBox(t, path)
-	id := one.create(createPath, btcBody)
+	one, two, alone := sharedBox(t, path), sharedBox(t, path), newBox(t)
 	drop := one.fault(sandbox.Fault{On: createOp, Do: "status=503", Times: 100, Rate: 0.5, Seed: 9,
 		Match: map[string]string{"address": "bc1q"}})
-	for range 4 { // each sees the fault and the other's count
-		one.send("POST", createPath, btcBody)
-		two.send("POST", createPath, btcBody)
-	}
-	alone := newBox(t)
 	alone.fault(drop)
-	for range 8 {
-		alone.send("POST", createPath, btcBody)
+	for range 4 { // each sees the fault and the other's count
+		for _, b := range []box{one, two, alone, alone} {
+			b.send("POST", createPath, btcBody)
+		}
 	}
-	if want := alone.counters(); !slices.Equal(one.counters(), want) || !slices.Equal(two.counters(), want) ||
-		want[0] == "status=503:0/8" {
-		t.Errorf("one counts %q, two count %q and %q", want, one.counters(), two.counters())
-	}
-	other := two.fault(sandbox.Fault{Do: "html", On: "GET /api/merchant_withdrawal"})
-	if got := one.send("GET", getPath+id, "").Body.String(); !strings.HasPrefix(got, "<!DOCTYPE") {
-		t.Errorf("a fault of another process: %s", got)
-	}
+	want := alone.counters()
+	failIf(t, want[0] == "status=503:0/8", "it never strikes")
+	one.counted(want...)
+	two.counted(want...)
 	before, err := one.Faults()
 	must(t, err)
-	text := dumped(t, one)
 	for name, copy := range map[string]box{"again": sharedBox(t, path),
-		"of a dump": newBox(t, sandbox.WithSeedJSON(text))} {
-		if got, err := copy.Faults(); err != nil || !reflect.DeepEqual(got, before) {
-			t.Errorf("%s: %+v, %v", name, got, err)
-		}
-		if f := copy.fault(sandbox.Fault{Do: "html", On: "GET /api/invites"}); f.ID == drop.ID || f.ID == other.ID {
-			t.Errorf("%s: the id %s is used twice", name, f.ID)
-		}
+		"of the dump": newBox(t, sandbox.WithSeedJSON(dumped(t, one)))} {
+		got, err := copy.Faults()
+		failIf(t, err != nil || !reflect.DeepEqual(got, before), "%s: %+v, %v", name, got, err)
+		f := copy.fault(sandbox.Fault{Do: "html", On: "GET /api/invites"})
+		failIf(t, f.ID == drop.ID, "%s: the id %s is used twice", name, f.ID)
 	}
 	says(t, second(one.ClearFaults("77")), "77")
-	if gone, err := one.ClearFaults(other.ID); err != nil || len(gone) != 1 || gone[0].Fired != 1 ||
-		gone[0].Do != "html" {
-		t.Errorf("cleared %+v, %v", gone, err)
-	}
-	equal(t, two.send("GET", getPath+id, "").Code, 200, "the status after its end")
-	if gone, err := two.ClearFaults(); err != nil || len(gone) != 2 || len(one.counters()) != 0 {
-		t.Errorf("cleared %+v, %v", gone, err)
-	}
+	gone, err := one.ClearFaults(drop.ID)
+	failIf(t, err != nil || len(gone) != 1 || gone[0].Do != "status=503", "cleared %+v, %v", gone, err)
+	two.counted("html:0/0")
+	gone, err = two.ClearFaults()
+	failIf(t, err != nil || len(gone) != 1 || len(one.counters()) != 0, "cleared %+v, %v", gone, err)
 }

@@ -173,12 +173,10 @@ func TestFaultRate(t *testing.T) {
 	seven := struckBy(t, sandbox.Fault{Rate: 0.5, Seed: 7}, n)
 	failIf(t, !slices.Equal(seven, struckBy(t, sandbox.Fault{Rate: 0.5, Seed: 7}, n, elsewhere, elsewhere)),
 		"one seed strikes two sequences")
-	failIf(t, slices.Equal(seven, struckBy(t, sandbox.Fault{Rate: 0.5, Seed: 8}, n)), "two seeds strike one sequence")
 	first := struckBy(t, sandbox.Fault{Rate: 0.5}, n)
-	failIf(t, !slices.Equal(first, struckBy(t, sandbox.Fault{Rate: 0.5}, n)),
-		"without a seed, it is not the same in each fresh state")
-	failIf(t, slices.Equal(first, struckBy(t, sandbox.Fault{Rate: 0.5}, n, elsewhere)),
-		"without a seed, two faults of one state go the same way")
+	failIf(t, !slices.Equal(first, struckBy(t, sandbox.Fault{Rate: 0.5}, n)) || slices.Equal(first, seven) ||
+		slices.Equal(first, struckBy(t, sandbox.Fault{Rate: 0.5}, n, elsewhere)),
+		"without a seed, it is not the same in each fresh state, or the same for two faults")
 	for rate, within := range map[float64][2]int{0.5: {400, 600}, 0.1: {50, 150}, 0.9: {850, 950}, 1: {n, n}, 0: {n, n}} {
 		hits := 0
 		for _, hit := range struckBy(t, sandbox.Fault{Rate: rate}, n) {

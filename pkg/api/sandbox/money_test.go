@@ -13,40 +13,6 @@ import (
 	"example.com/till/pkg/api/sandbox"
 )
 
-func TestSwap(t *testing.T) {
-	// The balance is 10 satoshi of 1000, and one satoshi is 600 millionths of a dollar of Usdt: 990 satoshi
-	// cost 594000 of them.
-	b := newBox(t, sandbox.WithSeed("none"))
-	b.Fund("Btc", 10)
-	b.Fund("UsdtTrc20", 1_000_000)
-	id := b.create(createPath, `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":1000}},"address":"a"}`)
-	failIf(t, b.Balance("Btc") != 0 || b.Balance("UsdtTrc20") != 406_000,
-		"left: %d Btc, %d UsdtTrc20", b.Balance("Btc"), b.Balance("UsdtTrc20"))
-	swaps := b.Swaps()
-	if len(swaps) != 1 {
-		t.Fatalf("%d swaps", len(swaps))
-	}
-	if s := swaps[0]; s.Withdrawal != id || s.From != "UsdtTrc20" || s.Taken != 594_000 || s.To != "Btc" ||
-		s.Given != 990 || !s.At.Equal(start) {
-		t.Errorf("swap %+v", s)
-	}
-
-	// The rest is worth 676.67 satoshi: a withdrawal of 677 is refused and changes nothing, and one of 676
-	// costs 405600.
-	ask := `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":%d}},"address":"a"}`
-	b.refused(b.send("POST", createPath, fmt.Sprintf(ask, 677)), 422, "insufficient_funds", "677")
-	failIf(t, b.Balance("UsdtTrc20") != 406_000 || len(b.Swaps()) != 1, "a refused withdrawal changed something")
-	b.create(createPath, fmt.Sprintf(ask, 676))
-	equal(t, b.Balance("UsdtTrc20"), 400, "the balance")
-
-	// The refund of a swap is in the withdrawn currency.
-	for _, status := range []string{"Processing", "Failed"} {
-		must(t, b.AdvanceWithdrawal(id, status))
-	}
-	failIf(t, b.Balance("Btc") != 1000 || b.Balance("UsdtTrc20") != 400,
-		"after the refund: %d Btc, %d UsdtTrc20", b.Balance("Btc"), b.Balance("UsdtTrc20"))
-}
-
 // A ledger is a second, independent account of what a sandbox holds. It uses exact rationals, and only the
 // registry and the rates of the package.
 type ledger struct {

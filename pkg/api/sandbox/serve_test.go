@@ -5,21 +5,7 @@ import (
 	"net"
 	"strings"
 	"testing"
-	"time"
 )
-
-func TestServeEndsWithItsContext(t *testing.T) {
-	b := newBox(t)
-	url, stop := b.serve()
-	if status, _, err := ask(b.Key(), "GET", url+"/api/invites", ""); err != nil || status != 200 {
-		t.Errorf("status %d, %v", status, err)
-	}
-	if err := stop(); err != nil {
-		t.Errorf("a stop that was asked for: %v", err)
-	}
-	failIf(t, second(net.DialTimeout("tcp", strings.TrimPrefix(url, "http://"), time.Second)) == nil,
-		"it still listens")
-}
 
 // TestServeEndsDespiteIdleConnections checks that a connection on which no request has come, or only a part
 // of one, does not hold up the end.

@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http/httptest"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -149,26 +148,10 @@ func TestResetGoesBackToTheStart(t *testing.T) {
 	for range 3 { // the limit of the start counts anew, too
 		b.get("/api/resellers/ids")
 	}
-	for name, to := range map[string]func() error{
-		"none": func() error { return b.Reset("none") },
-		"JSON": func() error { return b.Restore([]byte(`{"balances":[]}`)) },
-	} {
-		spoil := slices.Clone(b.Requests())
-		b.set(map[string]string{"list_order": "oldest"})
-		if err := to(); err != nil || b.Balance("Usd") != 0 || len(b.Requests()) != 0 || len(spoil) == 0 {
-			t.Errorf("to %s: %v, %d", name, err, b.Balance("Usd"))
-		}
-		same(t, at(t, b.get("/sandbox/settings"), "list_order"), `"newest"`)
-		b.get("/api/resellers/ids")
-	}
 	b.set(map[string]string{"callback_on_create": "yes", "errors": "invalid_query=418:7"})
 	must(t, b.Reset(""))
 	b.refused(b.send("GET", "/api/merchant_withdrawal", ""), 400, "invalid_query")
 	b.withCallback("http://127.0.0.1:9/")
 	all := b.Deliveries()
 	failIf(t, len(all) != 0, "the state has a setting from before the reset: %v", all)
-	says(t, b.Reset("demos"), "demos")
-	if err := b.Reset(""); err != nil || b.Balance("Usd") != 700 {
-		t.Errorf("again: %v, %d", err, b.Balance("Usd"))
-	}
 }
