@@ -16,65 +16,51 @@ const (
 const btcBody = `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":1500}},"address":"bc1q"}`
 
 func TestWithdrawalRefused(t *testing.T) {
-	// Each case changes one thing of a good body.
-	good := `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":1500}},"address":"bc1q",` +
+	const amount = `{"Crypto":{"Btc":1500}}`
+	const good = `{"currency":{"Crypto":"Btc"},"amount":` + amount + `,"address":"bc1q",` +
 		`"callback":"https://a.example","external_order_id":"7","memo":"m"}`
-	swap := func(old, new string) string {
-		if !strings.Contains(good, old) {
-			t.Fatalf("no %s in the good body", old)
-		}
-		return strings.Replace(good, old, new, 1)
+	newBox(t).refuses(createPath, good, []swap{
+		{good, ``, "invalid_body", "empty"}, {good, `null`, "invalid_body", "null"},
+		{good, good[:30], "invalid_body", "JSON"}, {good, good + `{}`, "invalid_body", "after"},
+		{"bc1q", "bc\xff", "invalid_body", "UTF-8"}, {"bc1q", `bc\ud800`, "invalid_body", "address"},
+		{`"memo"`, `"tag"`, "invalid_body", "tag"}, {`"memo":"m"`, `"address":"x"`, "invalid_body", "twice"},
+		{`"currency":{"Crypto":"Btc"},`, ``, "invalid_body", "currency"},
+		{`{"Crypto":"Btc"}`, `"Btc"`, "invalid_body", "currency"},
+		{`{"Crypto":"Btc"}`, `{"Crypto":"Btc","Fiat":"Usd"}`, "invalid_body", "currency"},
+		{`{"Crypto":"Btc"}`, `{"Crypto":"btc"}`, "unknown_currency", "btc"},
+		{`{"Crypto":"Btc"}`, `{"Crypto":1}`, "invalid_body", "currency.Crypto"},
+		{`{"Crypto":"Btc"}`, `{"Fiat":"Btc"}`, "unknown_currency", "Btc"},
+		{`"amount":{"Crypto":{"Btc":1500}},`, ``, "invalid_body", "amount"},
+		{amount, `{"Crypto":{"Btc":1,"Eth":1}}`, "invalid_body", "amount.Crypto"},
+		{amount, `{"Crypto":{"Btc":1,"Btc":2}}`, "invalid_body", "twice"},
+		{amount, `{"Crypto":{"Btc":1},"Fiat":{"USD":1}}`, "invalid_body", "amount"},
+		{amount, `{"Crypto":{"Btc":0}}`, "invalid_amount", "amount.Crypto.Btc"},
+		{amount, `{"Crypto":{"Btc":1.0}}`, "invalid_body", "amount.Crypto.Btc"},
+		{amount, `{"Crypto":{"Btc":1e3}}`, "invalid_body", "amount.Crypto.Btc"},
+		{amount, `{"Crypto":{"Btc":"1500"}}`, "invalid_body", "amount.Crypto.Btc"},
+		{amount, `{"Crypto":{"Btc":9223372036854775808}}`, "invalid_body", "int64"},
+		{amount, `{"Crypto":{"Eth":1500}}`, "invalid_amount", "Btc"}, {`"address":"bc1q",`, ``, "invalid_body", "address"},
+		{`"bc1q"`, `"  "`, "invalid_body", "address"}, {`"bc1q"`, `"bc\u0007"`, "invalid_body", "address"},
+		{`"bc1q"`, `12`, "invalid_body", "address"}, {"https://a.example", "ftp://a.example", "invalid_body", "callback"},
+		{"https://a.example", "http://:80", "invalid_body", "callback"},
+		{`"7"`, `"seven"`, "invalid_body", "external_order_id"}, {`"7"`, `"07"`, "invalid_body", "external_order_id"},
+		{`"7"`, `"9223372036854775808"`, "invalid_body", "external_order_id"}, {`"m"`, `""`, "invalid_body", "memo"},
+	})
+}
+
+// A swap replaces a part of a good body, and is refused.
+type swap struct{ old, new, reason, names string }
+
+// refuses checks that the good body is taken, and that none with a swap is, and does something.
+func (b box) refuses(path, good string, swaps []swap) {
+	b.t.Helper()
+	b.create(path, good)
+	before := dumped(b.t, b)
+	for _, c := range swaps {
+		failIf(b.t, !strings.Contains(good, c.old), "%s is not in the good body", c.old)
+		b.refused(b.send("POST", path, strings.Replace(good, c.old, c.new, 1)), 400, c.reason, c.names)
 	}
-	amount := func(text string) string { return swap(`{"Crypto":{"Btc":1500}}`, text) }
-	for _, test := range []struct {
-		name, body, reason, names string
-	}{
-		{"empty", ``, "invalid_body", "empty"},
-		{"null", `null`, "invalid_body", "null"},
-		{"cut", good[:30], "invalid_body", "JSON"},
-		{"trailing", good + `{}`, "invalid_body", "after"},
-		{"not UTF-8", swap("bc1q", "bc\xff"), "invalid_body", "UTF-8"},
-		{"lone surrogate", swap("bc1q", `bc\ud800`), "invalid_body", "address"},
-		{"unknown key", swap(`"memo"`, `"tag"`), "invalid_body", "tag"},
-		{"double key", swap(`"memo":"m"`, `"address":"x"`), "invalid_body", "twice"},
-
-		{"no currency", swap(`"currency":{"Crypto":"Btc"},`, ``), "invalid_body", "currency"},
-		{"bare code", swap(`{"Crypto":"Btc"}`, `"Btc"`), "invalid_body", "currency"},
-		{"two kinds", swap(`{"Crypto":"Btc"}`, `{"Crypto":"Btc","Fiat":"Usd"}`), "invalid_body", "currency"},
-		{"small code", swap(`{"Crypto":"Btc"}`, `{"Crypto":"btc"}`), "unknown_currency", "btc"},
-		{"code is a number", swap(`{"Crypto":"Btc"}`, `{"Crypto":1}`), "invalid_body", "currency.Crypto"},
-		{"wrong kind", swap(`{"Crypto":"Btc"}`, `{"Fiat":"Btc"}`), "unknown_currency", "Btc"},
-
-		{"no amount", swap(`"amount":{"Crypto":{"Btc":1500}},`, ``), "invalid_body", "amount"},
-		{"amount with two codes", amount(`{"Crypto":{"Btc":1,"Eth":1}}`), "invalid_body", "amount.Crypto"},
-		{"amount twice", amount(`{"Crypto":{"Btc":1,"Btc":2}}`), "invalid_body", "twice"},
-		{"amount of both kinds", amount(`{"Crypto":{"Btc":1},"Fiat":{"USD":1}}`), "invalid_body", "amount"},
-		{"zero", amount(`{"Crypto":{"Btc":0}}`), "invalid_amount", "amount.Crypto.Btc"},
-		{"fraction", amount(`{"Crypto":{"Btc":1.0}}`), "invalid_body", "amount.Crypto.Btc"},
-		{"exponent", amount(`{"Crypto":{"Btc":1e3}}`), "invalid_body", "amount.Crypto.Btc"},
-		{"quoted", amount(`{"Crypto":{"Btc":"1500"}}`), "invalid_body", "amount.Crypto.Btc"},
-		{"overflow", amount(`{"Crypto":{"Btc":9223372036854775808}}`), "invalid_body", "int64"},
-		{"other crypto", amount(`{"Crypto":{"Eth":1500}}`), "invalid_amount", "Btc"},
-
-		{"no address", swap(`"address":"bc1q",`, ``), "invalid_body", "address"},
-		{"blank address", swap(`"bc1q"`, `"  "`), "invalid_body", "address"},
-		{"control character", swap(`"bc1q"`, `"bc\u0007"`), "invalid_body", "address"},
-		{"address is a number", swap(`"bc1q"`, `12`), "invalid_body", "address"},
-
-		{"callback scheme", swap("https://a.example", "ftp://a.example"), "invalid_body", "callback"},
-		{"callback port only", swap("https://a.example", "http://:80"), "invalid_body", "callback"},
-		{"order id is a word", swap(`"7"`, `"seven"`), "invalid_body", "external_order_id"},
-		{"order id with zero", swap(`"7"`, `"07"`), "invalid_body", "external_order_id"},
-		{"order id too long", swap(`"7"`, `"9223372036854775808"`), "invalid_body", "external_order_id"},
-		{"memo empty", swap(`"m"`, `""`), "invalid_body", "memo"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			b := newBox(t)
-			b.refused(b.send("POST", createPath, test.body), 400, test.reason, test.names)
-			same(t, at(t, b.post("/api/merchant_withdrawal/list", `{"currencies":[],"tags":[]}`), "total"), "0")
-		})
-	}
-	newBox(t).create(createPath, good)
+	equal(b.t, string(dumped(b.t, b)), string(before), "after the refusals, the dump")
 }
 
 func TestWithdrawalMemo(t *testing.T) {
