@@ -16,12 +16,9 @@ func TestParseCallback(t *testing.T) {
 	if string(w.RawJSON()) != goodRecord {
 		t.Errorf("its text is %s", w.RawJSON())
 	}
-	for name, body := range map[string]string{
-		"empty": "", "null": "null", "no withdrawal": `{"status":"New"}`, "an array": "[" + goodRecord + "]",
-		"two": goodRecord + goodRecord, "a float": strings.Replace(goodRecord, `{"Btc":5}`, `{"Btc":5.0}`, 1),
-	} {
+	for _, body := range append(everyType["Withdrawal"].invalid(), "", "null", goodRecord+goodRecord) {
 		if w, err := ParseCallback([]byte(body)); err == nil || w.ID != "" {
-			t.Errorf("%s: %+v, %v", name, w, err)
+			t.Errorf("%s: %+v, %v", body, w, err)
 		}
 	}
 	if _, err := ParseCallback([]byte(goodRecord + strings.Repeat(" ", MaxCallback))); !errors.Is(err, ErrTooLarge) {

@@ -6,20 +6,11 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"example.com/till/pkg/api/sandbox"
 )
 
-// operations are the 22 operations of the interface, listed here again.
-var operations = []string{
-	"POST /api/merchant_withdrawal/create", "GET /api/merchant_withdrawal", "POST /api/merchant_withdrawal/list",
-	"POST /api/invoice", "GET /api/invoice",
-	"GET /api/invites", "GET /api/invite", "POST /api/invite",
-	"GET /api/resellers", "GET /api/resellers/ids", "GET /api/reseller/info", "GET /api/reseller/invite",
-	"GET /api/reseller/stats",
-	"POST /api/reseller/withdraw/list", "GET /api/reseller/withdraw",
-	"GET /api/reseller/balance", "GET /api/reseller/balance/currency", "GET /api/reseller/rebate",
-	"GET /api/reseller/rebate/currency",
-	"POST /api/reseller/invoice/list", "GET /api/reseller/invoice", "GET /api/reseller/invoice/finished",
-}
+var operations = sandbox.Operations()
 
 func resellerRoute(path string) bool {
 	return strings.HasPrefix(path, "/api/reseller") || strings.HasPrefix(path, "/api/invite")
