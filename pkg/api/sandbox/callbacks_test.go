@@ -157,9 +157,9 @@ func TestCallbackRetries(t *testing.T) {
 		d.Attempts[0].Status != 500 || d.Attempts[0].Answer != "answer 1" {
 		t.Errorf("after the first attempt it is %+v", d)
 	}
-	if d := b.advanceOver(id, "Completed"); d.State != "pending" || len(d.Attempts) != 0 {
-		t.Errorf("what comes second is %+v", d)
-	}
+	later := b.advanceOver(id, "Completed")
+	failIf(t, later.State != "pending" || len(later.Attempts) != 0, "what comes second is %+v", later)
+	says(t, second(b.Resend(later.ID)), "goes first")
 	close(retry)
 	reaches(t, b, "Processing delivered 3, Completed delivered 1")
 	equal(t, in.told(t), "Processing Processing Processing Completed", "posted was")

@@ -69,6 +69,7 @@ func TestCheckFault(t *testing.T) {
 		{sandbox.Fault{Do: "stale-list=10m", On: createOp}, "on",
 			"POST /api/merchant_withdrawal/list, POST /api/reseller/invoice/list, " +
 				"POST /api/reseller/withdraw/list, or *"},
+		{sandbox.Fault{Do: "lose-callback", On: createOp}, "on", "leave it out"},
 		{sandbox.Fault{Do: "html", Body: []byte("x")}, "body", "leave it out"},
 		{sandbox.Fault{Do: "body", Body: make([]byte, 1<<20+1)}, "body", "1048576"},
 		{sandbox.Fault{Do: strings.Repeat("x", 1000)}, "do", "xxx..."},
@@ -81,7 +82,7 @@ func TestCheckFault(t *testing.T) {
 		{sandbox.Fault{Do: "html", Match: map[string]string{" ": "x"}}, "match", "field"},
 	}
 	for do, says := range map[string]string{
-		"drop-after=1": "takes no value", "delay=0s": "0s", "delay=999999h999999h": "delay", "status": "200 to 599",
+		"drop-after=1": "takes no value", "delay=0s": "0s", "delay": "not a delay", "delay=999999h999999h": "delay", "status": "200 to 599",
 		"status=+50": "200 to 599", "status=0503": "200 to 599", "status=503, bare": "bare or retry-after=5",
 		"status=503,retry-after=1,retry-after=1": "there twice", "status=503,retry-after=86401": "0 to 86400",
 		"stale-list=1ms": "30s, 15m, 36h or 7d", "delay-callback=1": "30s, 15m, 36h or 7d",

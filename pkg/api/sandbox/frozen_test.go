@@ -128,6 +128,7 @@ func TestSeededIDs(t *testing.T) {
 	failIf(t, b.create(createPath, btcBody) == first, "the id %s came again", first)
 	must(t, b.Reset(""))
 	equal(t, b.create(createPath, btcBody), first, "after a reset the first id is")
+	says(t, second(sandbox.New(sandbox.WithSeededIDs(), sandbox.WithState(t.TempDir()+"/box.db"))), "in memory")
 }
 
 // TestFrozenClockHasFourDigits checks that a clock does not begin where its times could not be written.

@@ -113,10 +113,12 @@ func TestRequestsOverHTTP(t *testing.T) {
 	same(t, at(t, b.get("/sandbox/requests?since=4"), "requests"),
 		`[{"id":5,"method":"GET","path":"/api/invite","query":"id=2","body":null,"cut":false,"status":400,"fault":""}]`)
 	for query, names := range map[string]string{
-		"on=invoice":   "is not an operation",
-		"match=a..b=1": "the name of a field",
-		"on=*&on=*":    "2 times",
-		"expect=1":     "expect",
+		"on=invoice":          "is not an operation",
+		"match=a=1&match=a=2": "each field once",
+		"since=6":             "no request 6 yet",
+		"match=a..b=1":        "the name of a field",
+		"on=*&on=*":           "2 times",
+		"expect=1":            "expect",
 	} {
 		b.refused(b.send("GET", "/sandbox/requests?"+query, ""), 400, "invalid_query", names)
 	}

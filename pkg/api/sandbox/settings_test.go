@@ -64,6 +64,7 @@ func TestSettingsRefused(t *testing.T) {
 		set("withdrawal_pace", "A>B=1s,B>C=1s,C>B=1s")); err == nil || !strings.Contains(err.Error(), "back") {
 		t.Errorf("a pace that never ends: %v", err)
 	}
+	says(t, second(sandbox.New(set("min_amount", "10"), set("max_amount", "9"))), "max_amount")
 	for name, value := range map[string]string{"rates": "Btc=999999999.999999999", "rebate_percent": "100",
 		"withdrawal_flow": "Only", "time_layout": "2006-01-02T15:04:05.000Z07:00"} {
 		if _, err := sandbox.New(set(name, value)); err != nil {
