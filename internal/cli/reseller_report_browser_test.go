@@ -3,12 +3,11 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
+	"math"
 	"math/big"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -20,34 +19,48 @@ import (
 	"example.com/till/pkg/api/sandbox"
 )
 
+// reportReseller is a reseller of reportService, with the records of its invoices.
+type reportReseller struct {
+	label   string
+	records []string
+}
+
+// add adds an invoice that was made on a day, such as 05-03, of 2026.
+func (r *reportReseller) add(code string, paid, rebate int, day string) {
+	r.records = append(r.records, fmt.Sprintf(`"%08x-0000-4000-8000-%012[1]x":{"id":"%08[1]x-0000-4000-8000-%012[1]x",`+
+		`"paid_amount":{%[2]q:%[3]d},"rebate":{%[2]q:%[4]d},"created":"2026-%[5]sT10:00:00"}`,
+		len(r.records), code, paid, rebate, day))
+}
+
+// reportService serves the list of some resellers, and the stats of each.
+func reportService(resellers ...reportReseller) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var list []string
+		for i, reseller := range resellers {
+			id, label := fmt.Sprintf("%08x-7425-40de-944b-e07fc1f90ae7", 0x7c9e6679+0x1010101*i), render.Encode(reseller.label)
+			if r.URL.Query().Get("id") == id {
+				fmt.Fprintf(w, `{"id":%q,"label":%s,"invoice_stats":{"<img src=x onerror=alert(1)>":1},"invoice_rebates":{%s},`+
+					`"total_volume":{"EUR":{"EUR":5}},"total_rebates":{}}`, id, label, strings.Join(reseller.records, ","))
+				return
+			}
+			list = append(list, fmt.Sprintf(`"%s":{"id":"%[1]s","invite_info":{"invite":"%[1]s","label":%s},"rebates":{}}`,
+				id, label))
+		}
+		fmt.Fprintf(w, "{%s}", strings.Join(list, ","))
+	}
+}
+
 // hostileService has two resellers whose labels, codes and statuses try to break out of a page, or to make it
 // wider than any screen.
-func hostileService(w http.ResponseWriter, r *http.Request) {
-	const (
-		first  = "7c9e6679-7425-40de-944b-e07fc1f90ae7"
-		second = "8c9e6679-7425-40de-944b-e07fc1f90ae7"
-		record = `{"%s":{"id":"%[1]s","paid_amount":{"EUR":9223372036854775807},"rebate":{"EUR":9223372036854775807,` +
-			`"<script>document.title=1</script>":7},"created":"2026-05-%[2]s"}}`
-	)
-	stats := func(id, label, day string) {
-		fmt.Fprintf(w,
-			`{"id":%q,"label":%s,"invoice_stats":{"<img src=x `+
-				`onerror=alert(1)>":1},"invoice_rebates":%s,"total_volume":{"EUR":{"EUR":5}},"total_rebates":{}}`,
-			id, render.Encode(label), fmt.Sprintf(record, id, day))
+func hostileService() http.HandlerFunc {
+	hostile := reportReseller{label: `</title></style></svg><script>alert(1)</script><img src=x onerror=alert(2)>"' ` +
+		`style="position:fixed" {{.}}` + "\u202e\x1b[2J"}
+	wide := reportReseller{label: strings.Repeat("Unbroken", 60)}
+	for day, r := range map[string]*reportReseller{"05-03": &hostile, "05-04": &wide} {
+		r.add("EUR", math.MaxInt64, math.MaxInt64, day)
+		r.add("<script>document.title=1</script>", 7, 7, day)
 	}
-	switch r.URL.Path + "?" + r.URL.RawQuery {
-	case "/api/resellers?":
-		reseller := `"%s":{"id":"%[1]s","invite_info":{"invite":"%[1]s","label":"x"},"rebates":{}}`
-		fmt.Fprint(w, "{"+fmt.Sprintf(reseller, first)+","+fmt.Sprintf(reseller, second)+"}")
-	case "/api/reseller/stats?id=" + first:
-		stats(first,
-			`</title></style></svg><script>alert(1)</script><img src=x onerror=alert(2)>"' style="position:fixed" `+
-				`{{.}}`+"\u202e\x1b[2J", "03T10:00:00")
-	case "/api/reseller/stats?id=" + second:
-		stats(second, strings.Repeat("Unbroken", 60), "04T10:00:00")
-	default:
-		http.NotFound(w, r)
-	}
+	return reportService(hostile, wide)
 }
 
 // TestReportInBrowser checks the page and the picture on every screen and on paper: nothing is wider than the
@@ -71,7 +84,7 @@ func TestReportInBrowser(t *testing.T) {
 	}{
 		{"demo", demo, demo.Key(), nil, 0, 7},
 		{"compared", demo, demo.Key(), []string{"--from", "30d", "--compare", "--by", "reseller", "--by", "month"}, 0, 7},
-		{"hostile", http.HandlerFunc(hostileService), "any",
+		{"hostile", hostileService(), "any",
 			[]string{"--from", "2026-05", "--to", "2026-05", "--compare"}, 0, 4},
 		{"failed", demo, demo.Key(),
 			[]string{"Kiosk am Eck", "Harbour Books", "9c9e6679-7425-40de-944b-e07fc1f90ae7"}, 50, 4},
@@ -125,88 +138,51 @@ func TestReportInBrowser(t *testing.T) {
 	}
 }
 
-// largeLabels are the labels of the first resellers of largeService. The others have plain ones.
-var largeLabels = []string{
-	"Harbour Books", "Harbour Books", "", strings.Repeat("The longest name of a shop ", 4) + "in the whole street",
-	"東京書店 渋谷", "متجر الكتب في القاهرة", "ร้านหนังสือริมน้ำ", "Café Olé 👩\u200d🍳 ☕", "Zoë & Søn <Bøger>",
-}
-
-func largeReseller(i int) (id, label string) {
-	id = fmt.Sprintf("%08x-7425-40de-944b-e07fc1f90ae7", 0x7c9e6679+0x1010101*i)
-	if i < len(largeLabels) {
-		return id, largeLabels[i]
+// largeService has 120 resellers, each with four invoices in each of nine currencies. Some rebates are below
+// zero, and one is far ahead of all others. It also returns the sums of the rebates in May.
+func largeService() (service http.HandlerFunc, sums map[string]int) {
+	resellers := make([]reportReseller, 120)
+	labels := []string{
+		"Harbour Books", "Harbour Books", "", strings.Repeat("The longest name of a shop ", 4) + "in the whole street",
+		"東京書店 渋谷", "متجر الكتب في القاهرة", "ร้านหนังสือริมน้ำ", "Café Olé 👩\u200d🍳 ☕", "Zoë & Søn <Bøger>",
 	}
-	return id, fmt.Sprintf("%s %s %d", strings.Fields("Harbour Station Market Castle River Garden")[i%6],
-		strings.Fields("Kiosk Books Bakery Tea Cycles")[i%5], i)
-}
-
-var largeCodes = strings.Fields("Btc CHF EUR GBP JPY PLN SEK USD Xyz")
-
-// largeInvoices is how many invoices a reseller has in each currency: one in April of 2026, the others in
-// May.
-const largeInvoices = 4
-
-// largeAmounts returns the amounts of an invoice. Some rebates are below zero, and one is far ahead of all
-// others.
-func largeAmounts(reseller, currency, invoice int) (paid, rebate int) {
-	draw := uint32((reseller*len(largeCodes)+currency)*largeInvoices+invoice+1) * 2654435761
-	paid = 1000 + int(draw>>16*(draw&0xff))%9_000_000
-	switch rebate = paid / 100; {
-	case reseller%17 == 5 && invoice == 1:
-		rebate *= -3
-	case reseller == 0 && largeCodes[currency] == "USD":
-		rebate *= 40
-	}
-	return paid, rebate
-}
-
-// largeService has 120 resellers with rebates in each of nine currencies.
-func largeService(w http.ResponseWriter, r *http.Request) {
-	var list, records []string
-	for i := range 120 {
-		id, label := largeReseller(i)
-		list = append(list,
-			fmt.Sprintf(`"%s":{"id":"%[1]s","invite_info":{"invite":"%[1]s","label":%s},"rebates":{}}`, id,
-				render.Encode(label)))
-		if r.URL.Query().Get("id") != id {
-			continue
+	sums = map[string]int{}
+	for i := range resellers {
+		resellers[i].label = fmt.Sprint("Station Kiosk ", i)
+		if i < len(labels) {
+			resellers[i].label = labels[i]
 		}
-		for n, code := range largeCodes {
-			for k := range largeInvoices {
-				paid, rebate := largeAmounts(i, n, k)
-				records = append(records,
-					fmt.Sprintf(`"%s":{"id":"%[1]s","paid_amount":{"%[2]s":%[3]d},"rebate":{"%[2]s":%[4]d},`+
-						`"created":"2026-%02[5]d-%02[6]dT10:00:00"}`,
-						fmt.Sprintf("%08x-0000-4000-8000-%012x", i, n*largeInvoices+k), code, paid, rebate, 4+min(k, 1),
-						1+(i*5+n*3+k*11)%30))
+		for n, code := range strings.Fields("Btc CHF EUR GBP JPY PLN SEK USD Xyz") {
+			for invoice := range 4 {
+				month := 4 + min(invoice, 1)
+				rebate := 10 + (i*7919+n*31337+invoice*10007)%90_000
+				switch {
+				case i%17 == 5 && invoice == 1:
+					rebate *= -3
+				case i == 0 && code == "USD":
+					rebate *= 40
+				}
+				if month == 5 {
+					sums[code] += rebate
+				}
+				resellers[i].add(code, 9_000_000, rebate, fmt.Sprintf("%02d-%02d", month, 1+(i*5+n*3+invoice*11)%30))
 			}
 		}
-		fmt.Fprintf(w,
-			`{"id":%q,"label":%s,"invoice_stats":{"Paid":36},"invoice_rebates":{%s},"total_volume":{},"total_rebates":{}}`,
-			id, render.Encode(label), strings.Join(records, ","))
-		return
 	}
-	fmt.Fprintf(w, "{%s}", strings.Join(list, ","))
+	return reportService(resellers...), sums
 }
 
 // TestLargeReportInBrowser prints a report of 120 resellers in nine currencies, and reads what is on paper.
 // On a phone, no figure is cut off, and the rebate is next to the label.
 func TestLargeReportInBrowser(t *testing.T) {
 	b := chromium.Start(t)
-	service := httptest.NewServer(http.HandlerFunc(largeService))
+	handler, sums := largeService()
+	service := httptest.NewServer(handler)
 	defer service.Close()
 	home := t.TempDir()
 	html, config := filepath.Join(home, "page.html"), filepath.Join(home, "till", "config.yaml")
-	if err := errors.Join(os.Mkdir(filepath.Dir(config), 0o700), os.WriteFile(config, fmt.Appendf(nil, `
-current: live
-profiles:
-  live:
-    base_url: %s
-    account: acme
-    currencies: [{code: Btc, kind: crypto, decimals: 8}]
-`, service.URL), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, config, "current: live\nprofiles:\n  live: {base_url: '"+service.URL+
+		"', account: acme, currencies: [{code: Btc, kind: crypto, decimals: 8}]}\n")
 	cmd := exec.Command("till", "reseller", "report", "--from", "2026-05", "--to", "2026-05", "--compare", "--html",
 		html, "-q")
 	cmd.Env = []string{"HOME=" + home, "XDG_CONFIG_HOME=" + home, "TILL_API_KEY=any", "GORACE=atexit_sleep_ms=0"}
@@ -243,22 +219,13 @@ profiles:
 	if first, _, _ := strings.Cut(text, "\n"); first != title {
 		t.Errorf("it begins with %q", first)
 	}
-	for n, code := range largeCodes {
-		sum := 0
-		for i := range 120 {
-			for k := 1; k < largeInvoices; k++ {
-				_, rebate := largeAmounts(i, n, k)
-				sum += rebate
-			}
+	decimals := map[string]int{"Btc": 8, "JPY": 0, "Xyz": 0}
+	for code, sum := range sums {
+		places, known := decimals[code]
+		if !known {
+			places = 2
 		}
-		decimals := 2
-		switch code {
-		case "Btc":
-			decimals = 8
-		case "JPY", "Xyz":
-			decimals = 0
-		}
-		total := money.Decimal(big.NewInt(int64(sum)), decimals)
+		total := money.Decimal(big.NewInt(int64(sum)), places)
 		whole, _, _ := strings.Cut(total, ".")
 		for at := len(whole) - 3; at > 0; at -= 3 {
 			total = total[:at] + " " + total[at:]
