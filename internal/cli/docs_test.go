@@ -317,103 +317,76 @@ const payoutHead = "order_id,currency,amount,address\n"
 // anyID is any id in an expected text: after masking, all first ids are equal.
 const anyID = "00000000-0000-4000-8000-000000000000"
 
+// scriptRun is a run of examples/payout.sh.
+type scriptRun struct {
+	code int
+	out  string // ID is any id
+	sent string // the orders that it sends
+	says string // on standard error
+	env  string
+}
+
 func TestPayoutScript(t *testing.T) {
 	t.Parallel()
-	script := absolute(t, "examples/payout.sh")
+	script, crash := absolute(t, "examples/payout.sh"), t.TempDir()
+	writeProgram(t, crash+"/till", `[ "$2" = reconcile ] || kill -KILL $$`)
 	quick := []string{"PAYOUT_PAUSE=0", "PAYOUT_TRIES=2"}
-	const two = payoutHead + "1,Btc,0.5,a\n2,Btc,0.5,b\n"
-	// with calls check with a service of its own, and with what pays a file with it.
-	with := func(name string, answers map[string][]string, rows string,
-		check func(t *testing.T, f *faulty, pay func(env ...string) finished)) {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			f, file := startFaulty(t, answers), payoutFile(t, rows)
-			env := f.env(t, quick...)
-			check(t, f, func(set ...string) finished {
-				t.Helper()
-				return execute(t, withEnv(env, set), "sh", script, file)
-			})
-		})
+	const (
+		two   = payoutHead + "1,Btc,0.5,a\n2,Btc,0.5,b\n"
+		all   = "1 accepted ID\n2 accepted ID\n3 accepted ID\n"
+		mixed = "1 accepted ID\n2 not-sent 30\n3 not-sent 10\n4 not-sent 10\n5 accepted ID\n6 accepted ID\n"
+	)
+	type test struct {
+		name    string
+		answers map[string][]string
+		rows    string
+		runs    []scriptRun
+		list    string
 	}
-
-	with("every kind of row", map[string][]string{"5": {"429"}}, payoutHead+
-		"1,Btc,0.5,bc1q*\r\n2,Btc,9000000,bc1qb\n3,Btc,1e3,bc1qc\n4,Xlr,5,GD\n5,Btc,25.00 USD,bc1qe\n6,Eth,1,0xf",
-		func(t *testing.T, f *faulty, pay func(...string) finished) {
-			// Masked ids in one text are different, so they are not compared here.
-			const want = "1 accepted ID\n2 not-sent 30\n3 not-sent 10\n4 not-sent 10\n5 accepted ID\n6 accepted ID\n"
-			run := pay()
-			if out := uuids.ReplaceAllString(run.out, "ID"); run.code != 50 || out != want {
-				t.Fatalf("%+v", run)
-			}
-			wantText(t, "sent", f.sent(), "1 2 5 5 6")
-			wantText(t, "the list", f.listed(t), "1 5 6")
-			// A second run prints the same ids and tries only the orders that were not accepted, even if the
-			// journal is lost.
-			if again := pay(); again.code != 50 || again.out != run.out {
-				t.Fatalf("%+v", again)
-			}
-			wantText(t, "sent", f.sent(), "2")
-			lost := pay("XDG_STATE_HOME=" + t.TempDir())
-			if lost.code != 50 || lost.out != run.out || strings.Count(lost.err, "on the service's list already") != 3 {
-				t.Fatalf("%+v", lost)
-			}
-			wantText(t, "sent", f.sent(), "2")
-			wantText(t, "the list", f.listed(t), "1 5 6")
-		})
-	with("a lost answer", map[string][]string{"2": {"lose"}}, two+"3,Btc,0.5,c\n",
-		func(t *testing.T, f *faulty, pay func(...string) finished) {
-			run := pay()
-			run.want(t, 20, "1 accepted "+anyID+"\n")
-			if !strings.Contains(run.err, "order 2 is UNKNOWN (exit code 20)") {
-				t.Errorf("it does not say which: %s", run.err)
-			}
-			wantText(t, "sent", f.sent(), "1 2")
-			for range 2 {
-				if run := pay(); run.code != 0 || strings.Count(run.out, "accepted") != 3 {
-					t.Fatalf("%+v", run)
+	wrong := []scriptRun{{code: 10}}
+	tests := []test{
+		// A second run prints the same ids and tries only the orders that were not accepted, even if the journal is lost.
+		{"every kind of row", map[string][]string{"5": {"429"}}, payoutHead +
+			"1,Btc,0.5,bc1q*\r\n2,Btc,9000000,bc1qb\n3,Btc,1e3,bc1qc\n4,Xlr,5,GD\n5,Btc,25.00 USD,bc1qe\n6,Eth,1,0xf",
+			[]scriptRun{{50, mixed, "1 2 5 5 6", "", ""}, {50, mixed, "2", "", ""},
+				{50, mixed, "2", "on the service's list already", "XDG_STATE_HOME=" + t.TempDir()}}, "1 5 6"},
+		{"a lost answer", map[string][]string{"2": {"lose"}}, two + "3,Btc,0.5,c\n",
+			[]scriptRun{{20, "1 accepted ID\n", "1 2", "order 2 is UNKNOWN (exit code 20)", ""}, {0, all, "3", "", ""},
+				{0, all, "", "", ""}}, "1 2 3"},
+		{"a payment that never arrived", map[string][]string{"1": {"drop"}}, two, // its absence from the list proves nothing
+			[]scriptRun{{20, "", "1", "", ""}, {20, "", "", "", ""}}, ""},
+		{"till crashes", nil, two, []scriptRun{{code: 20, env: "PATH=" + crash + ":" + os.Getenv("PATH")}}, ""},
+		{"the key is refused", map[string][]string{"1": {"401"}}, two, []scriptRun{{code: 31, sent: "1"}}, ""},
+		{"too many calls", map[string][]string{"1": {"429", "429", "429"}}, two, []scriptRun{{code: 32, sent: "1 1"}}, ""},
+		{"nobody is there", nil, two, []scriptRun{{code: 40}}, ""},
+		{"an empty file", nil, "", wrong, ""},
+		{"no head", nil, "1,Btc,0.5,a\n", wrong, ""},
+	}
+	for _, row := range []string{"1,Btc,0.5,a\n1,Btc,0.5,b", "1,Btc,0.5", "01,Btc,0.5,a", "1,Btc,0.5,\"a\"", "1,Btc,0.5,a b",
+		"1,,0.5,a"} {
+		tests = append(tests, test{row, nil, payoutHead + row + "\n", wrong, ""})
+	}
+	for _, c := range tests {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			f, file := startFaulty(t, c.answers), payoutFile(t, c.rows)
+			f.gone = c.name == "nobody is there"
+			env, ids := f.env(t, quick...), map[string]string{}
+			for _, want := range c.runs {
+				run := execute(t, withEnv(env, []string{want.env}), "sh", script, file)
+				if out := uuids.ReplaceAllString(run.out, "ID"); run.code != want.code || out != want.out ||
+					!strings.Contains(run.err, want.says) {
+					t.Fatalf("%+v\nis wanted, and not\n%+v", want, run)
+				}
+				wantText(t, "sent", f.sent(), want.sent)
+				for line := range strings.Lines(run.out) {
+					order, id, _ := strings.Cut(line, " ")
+					if ids[order] = cmp.Or(ids[order], id); ids[order] != id {
+						t.Errorf("the order %s had the id %s and now has %s", order, ids[order], id)
+					}
 				}
 			}
-			wantText(t, "sent", f.sent(), "3")
-			wantText(t, "the list", f.listed(t), "1 2 3")
-		})
-	with("a payment that never arrived", map[string][]string{"1": {"drop"}}, two,
-		func(t *testing.T, f *faulty, pay func(...string) finished) {
-			for range 2 { // its absence from the list proves nothing
-				pay().want(t, 20, "")
-			}
-			wantText(t, "sent", f.sent(), "1")
-		})
-	with("till crashes", nil, two, func(t *testing.T, _ *faulty, pay func(...string) finished) {
-		bin := t.TempDir()
-		writeProgram(t, bin+"/till", `[ "$2" = reconcile ] || kill -KILL $$`)
-		pay("PATH="+bin+":"+os.Getenv("PATH")).want(t, 20, "")
-	})
-	for _, c := range []struct { // a failed call ends the script
-		name    string
-		answers []string
-		code    int
-		sent    string
-	}{
-		{"the key is refused", []string{"401"}, 31, "1"},
-		{"too many calls", []string{"429", "429", "429"}, 32, "1 1"},
-		{"nobody is there", []string{"gone"}, 40, ""},
-	} {
-		with(c.name, map[string][]string{"1": c.answers}, two, func(t *testing.T, f *faulty, pay func(...string) finished) {
-			f.gone = c.answers[0] == "gone"
-			if run := pay(); run.code != c.code || run.out != "" {
-				t.Errorf("%+v", run)
-			}
-			wantText(t, "sent", f.sent(), c.sent)
-		})
-	}
-	for _, rows := range []string{"", "1,Btc,0.5,a\n", payoutHead + "1,Btc,0.5,a\n1,Btc,0.5,b\n", payoutHead + "1,Btc,0.5\n",
-		payoutHead + "1,Btc,1,000,a\n", payoutHead + "01,Btc,0.5,a\n", payoutHead + "1,Btc,0.5,\"a\"\n",
-		payoutHead + "1,Btc,0.5,a b\n", payoutHead + "1,,0.5,a\n"} {
-		with("a wrong file", nil, rows, func(t *testing.T, f *faulty, pay func(...string) finished) {
-			if run := pay(); run.code != 10 || run.out != "" {
-				t.Errorf("%q: %+v", rows, run)
-			}
-			wantText(t, "sent", f.sent(), "")
+			wantText(t, "the list", f.listed(t), c.list)
 		})
 	}
 
@@ -509,36 +482,33 @@ func TestRebateCheck(t *testing.T) {
 			invoice.total, invoice.created)
 	}
 	seed := writeFile(t, filepath.Join(t.TempDir(), "seed.yaml"), text)
+	const lastMonth = "last-month to last-month are "
 	for _, c := range []struct {
-		args []string
+		args string // of the script, for a shell
 		code int
-		out  string
+		says string
 	}{
-		{[]string{"Harbour Books", "Usd", "1000"}, 0, ""},
-		{[]string{"Harbour Books", "usd", "1001"}, 42,
-			"Harbour Books: rebates from last-month to last-month are 1000 minor units of usd, less than 1001\n"},
-		{[]string{"Harbour Books", "Usd", "2000", "2021-05", "2021-05"}, 0, ""},
-		{[]string{"Harbour Books", "Usd", "2001", "2021-05", "2021-05"}, 42,
-			"Harbour Books: rebates from 2021-05 to 2021-05 are 2000 minor units of Usd, less than 2001\n"},
-		{[]string{"Harbour Books", "Btc", "999999999999999999"}, 42,
-			"Harbour Books: rebates from last-month to last-month are 500000 minor units of Btc, less than " +
-				"999999999999999999\n"},
-		{[]string{"Harbour Books", "Gbp", "1"}, 42,
-			"Harbour Books: rebates from last-month to last-month are 0 minor units of Gbp, less than 1\n"},
-		{[]string{"Harbour Books", "Gbp", "0"}, 0, ""},
-		{[]string{"Harbour Books", "Usdd", "0"}, 10, ""},
-		{[]string{"Harbour Books", "Usd", "75.46"}, 10, ""},
-		{[]string{"Harbour Books", "Usd", ""}, 10, ""},
-		{[]string{"Harbour Books", "Usd", "1", "2026-05"}, 10, ""},
-		{[]string{"Harbour Books", "Usd", "1", "lastmonth", "today"}, 10, ""},
-		{[]string{"Nobody", "Usd", "1"}, 10, ""},
-		{[]string{"Harbour Books", "Usd"}, 10, ""},
+		{"'Harbour Books' Usd 1000", 0, ""},
+		{"'Harbour Books' usd 1001", 42, lastMonth + "1000 minor units of usd, less than 1001"},
+		{"'Harbour Books' Usd 2000 2021-05 2021-05", 0, ""},
+		{"'Harbour Books' Usd 2001 2021-05 2021-05", 42, "2021-05 to 2021-05 are 2000 minor units of Usd, less than 2001"},
+		{"'Harbour Books' Btc 999999999999999999", 42, lastMonth + "500000 minor units of Btc, less than 999999999999999999"},
+		{"'Harbour Books' Gbp 1", 42, lastMonth + "0 minor units of Gbp, less than 1"},
+		{"'Harbour Books' Gbp 0", 0, ""},
+		{"'Harbour Books' Usdd 0", 10, ""},
+		{"'Harbour Books' Usd 75.46", 10, ""},
+		{"'Harbour Books' Usd ''", 10, ""},
+		{"'Harbour Books' Usd 1 2026-05", 10, ""},
+		{"'Harbour Books' Usd 1 lastmonth today", 10, ""},
+		{"Nobody Usd 1", 10, ""},
 	} {
-		cmd := command(t, env, append([]string{"till", "sandbox", "run", "--seed", seed, "--", "sh", script}, c.args...)...)
-		run := finish(t, cmd)
-		run.want(t, c.code, c.out)
-		if (run.err == "") != (c.code == 0 || c.code == 42) {
-			t.Errorf("%q: standard error: %s", c.args, run.err)
+		run := execute(t, env, "till", "sandbox", "run", "--seed", seed, "--", "sh", "-c", `exec sh "$0" `+c.args, script)
+		want := ""
+		if c.code == 42 {
+			want = "Harbour Books: rebates from " + c.says + "\n"
+		}
+		if run.want(t, c.code, want); (run.err == "") != (c.code == 0 || c.code == 42) {
+			t.Errorf("%s: standard error: %s", c.args, run.err)
 		}
 	}
 	unreachable := docsEnv(t, "TILL_BASE_URL=http://127.0.0.1:9", "TILL_API_KEY=till_sandbox_x",
