@@ -3,21 +3,15 @@
 package cli
 
 import (
-	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/pem"
 	"fmt"
 	"io"
 	"log"
-	"math/big"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -261,27 +255,12 @@ func postCallback(ts *testscript.TestScript, args []string) {
 
 // listenTLS is like listen, with a certificate for 127.0.0.1 from an unknown authority.
 func listenTLS(ts *testscript.TestScript, handler http.Handler, newest uint16) string {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	ts.Check(err)
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "fake service"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	ts.Check(err)
-	var text bytes.Buffer
-	ts.Check(pem.Encode(&text, &pem.Block{Type: "CERTIFICATE", Bytes: der}))
-	ts.Check(os.WriteFile(ts.MkAbs("ca.pem"), text.Bytes(), 0o600))
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	ts.Check(err)
-	server := &http.Server{Handler: handler, ErrorLog: log.New(io.Discard, "", 0), TLSConfig: &tls.Config{
-		Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}},
-		MinVersion:   tls.VersionTLS10, MaxVersion: newest,
-	}}
-	go server.ServeTLS(listener, "", "")
-	ts.Defer(func() { server.Close() })
-	return listener.Addr().String()
+	server := httptest.NewUnstartedServer(handler)
+	server.TLS = &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: newest}
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
+	ts.Defer(func() { server.Config.Close() })
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	ts.Check(os.WriteFile(ts.MkAbs("ca.pem"), ca, 0o600))
+	return server.Listener.Addr().String()
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -151,18 +152,19 @@ func TestStderrSaysWhatItIsAbout(t *testing.T) {
 // TestErrorHasTheEnvelope checks that an error has the fields of the service's error envelope if there was an
 // envelope, even if they are empty, and otherwise has none of them.
 func TestErrorHasTheEnvelope(t *testing.T) {
+	envelope := func(code int, reason, description string) (body, want string) {
+		fields := fmt.Sprintf(`"code":%d,"reason":%q,"description":%q`, code, reason, description)
+		return `{"error":{` + fields + `}}`, fields
+	}
+	full, fullFields := envelope(1001, "NOT_FOUND", "it is not there")
+	empty, emptyFields := envelope(0, "", "")
 	for name, c := range map[string]struct {
 		status     int
 		body, want string
 	}{
-		"full": {404, `{"error":{"code":1001,"reason":"NOT_FOUND","description":"it is not there"}}`,
-			`"status":404,"code":1001,"reason":"NOT_FOUND","description":"it is not there"`},
-		"empty": {404, `{"error":{"code":0,"reason":"","description":""}}`,
-			`"status":404,"code":0,"reason":"","description":""`},
-		"no reason": {404, `{"error":{"code":5,"reason":"","description":"gone"}}`,
-			`"status":404,"code":5,"reason":"","description":"gone"`},
-		"a gateway": {500, `{"error":{"code":0,"reason":"","description":""}}`,
-			`"status":500,"code":0,"reason":"","description":""`},
+		"full":       {404, full, `"status":404,` + fullFields},
+		"empty":      {404, empty, `"status":404,` + emptyFields},
+		"a gateway":  {500, empty, `"status":500,` + emptyFields},
 		"none":       {404, `<html>`, `"status":404,"hint"`},
 		"not proper": {404, `{"error":{"code":0,"reason":""}}`, `"status":404,"hint"`},
 	} {
@@ -183,33 +185,21 @@ func TestErrorHasTheEnvelope(t *testing.T) {
 // TestUsageErrorsAreJSONToo checks that errors are JSON wherever that format is set, even if the
 // command line is wrong.
 func TestUsageErrorsAreJSONToo(t *testing.T) {
-	for _, c := range []struct {
-		args string
-		env  string
-		want bool
-	}{
-		{"-o json nonsense", "", true},
-		{"-ojson nonsense", "", true},
-		{"-o=jsonl nonsense", "", true},
-		{"-qo json nonsense", "", true},
-		{"-yqojson nonsense", "", true},
-		{"--output json nonsense", "", true},
-		{"--output=json nonsense", "", true},
-		{"nonsense -o json", "", true},
-		{"nonsense --jq .", "", true},
-		{"nonsense", "json", true},
-		{"nonsense -o table", "json", false},
-		{"nonsense -o csv", "", false},
-		{"nonsense --template x", "", false},
-		{"withdraw list --limit 0 --template x", "", false},
-		{"withdraw list --limit 0 --template x -o json", "", true},
-		{"withdraw list --limit 0 --jq .", "", true},
-		{"nonsense -- -o json", "", false},
-		{"nonsense", "", false},
+	for args, want := range map[string]bool{
+		"-o json nonsense": true, "-ojson nonsense": true, "-o=jsonl nonsense": true, "-yqojson nonsense": true,
+		"--output json nonsense": true, "--output=json nonsense": true, "nonsense -o json": true, "nonsense --jq .": true,
+		"withdraw list --limit 0 --template x -o json": true, "withdraw list --limit 0 --jq .": true,
+		"TILL_OUTPUT=json nonsense": true, "TILL_OUTPUT=json nonsense -o table": false, "nonsense -o csv": false,
+		"nonsense --template x": false, "withdraw list --limit 0 --template x": false, "nonsense -- -o json": false,
+		"nonsense": false,
 	} {
-		f := newDesk(t, "TILL_OUTPUT="+c.env).till(strings.Fields(c.args)...)
-		if got := strings.HasPrefix(f.err, `{"error":`); got != c.want {
-			t.Errorf("till %s with %q: %s", c.args, c.env, f.err)
+		words, env := strings.Fields(args), []string{}
+		if strings.Contains(words[0], "=") && words[0][0] == 'T' {
+			words, env = words[1:], words[:1]
+		}
+		f := newDesk(t, env...).till(words...)
+		if got := strings.HasPrefix(f.err, `{"error":`); got != want {
+			t.Errorf("till %s: %s", args, f.err)
 		}
 	}
 }

@@ -3,51 +3,42 @@ package cli
 import (
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"testing"
 )
 
 func TestBuildOf(t *testing.T) {
 	const commit = "0123456789abcdef0123456789abcdef01234567"
-	settings := func(revision, modified string) []debug.BuildSetting {
-		return []debug.BuildSetting{
-			{Key: "vcs.revision", Value: revision}, {Key: "vcs.time", Value: "2026-05-03T10:00:00Z"},
-			{Key: "vcs.modified", Value: modified},
-		}
+	const at = "2026-05-03T10:00:00Z"
+	info := func(version, revision string, modified bool) *debug.BuildInfo {
+		return &debug.BuildInfo{Main: debug.Module{Version: version}, Settings: []debug.BuildSetting{
+			{Key: "vcs.revision", Value: revision}, {Key: "vcs.time", Value: at},
+			{Key: "vcs.modified", Value: strconv.FormatBool(modified)}}}
 	}
+	devel := &debug.BuildInfo{Main: debug.Module{Version: "(devel)"}}
 	for _, c := range []struct {
-		name                     string
-		info                     *debug.BuildInfo
-		version, source, stamped string // what the Makefile says: the version, the commit and its time
-		want                     build
-		text                     string // without Go and the platform
+		name  string
+		info  *debug.BuildInfo
+		makes [3]string // what the Makefile says: the version, the commit and its time
+		want  build
+		text  string // without Go and the platform
 	}{
-		{name: "tag", info: &debug.BuildInfo{Main: debug.Module{Version: "v1.2.3"}, Settings: settings(commit, "false")},
-			want: build{Version: "v1.2.3", Commit: commit, Committed: "2026-05-03T10:00:00Z"},
-			text: "till v1.2.3 (0123456789ab, 2026-05-03, "},
-		{name: "modified", info: &debug.BuildInfo{Main: debug.Module{Version: "v1.2.3+dirty"},
-			Settings: settings(commit, "true")},
-			want: build{Version: "v1.2.3+dirty", Commit: commit, Committed: "2026-05-03T10:00:00Z", Modified: true},
-			text: "till v1.2.3+dirty (0123456789ab modified, 2026-05-03, "},
-		{name: "short commit", info: &debug.BuildInfo{Main: debug.Module{Version: "(devel)"},
-			Settings: settings("01234", "false")},
-			want: build{Version: "(devel)", Commit: "01234", Committed: "2026-05-03T10:00:00Z"},
-			text: "till (devel) (01234, 2026-05-03, "},
-		{name: "no information", want: build{Version: "(devel)"}, text: "till (devel) ("},
-		{name: "empty information", info: &debug.BuildInfo{}, want: build{Version: "(devel)"}, text: "till (devel) ("},
-		{name: "version of the Makefile", info: &debug.BuildInfo{Main: debug.Module{Version: "(devel)"}}, version: "v1.2.4",
-			want: build{Version: "v1.2.4"}, text: "till v1.2.4 ("},
-		{name: "source archive", info: &debug.BuildInfo{Main: debug.Module{Version: "(devel)"}},
-			version: "v1.2.4", source: commit, stamped: "2026-06-07T08:09:10Z",
-			want: build{Version: "v1.2.4", Commit: commit, Committed: "2026-06-07T08:09:10Z"},
-			text: "till v1.2.4 (0123456789ab, 2026-06-07, "},
-		{name: "git before the Makefile",
-			info:    &debug.BuildInfo{Main: debug.Module{Version: "v1.2.3"}, Settings: settings("01234", "false")},
-			version: "v1.2.4", source: commit, stamped: "2026-06-07T08:09:10Z",
-			want: build{Version: "v1.2.3", Commit: "01234", Committed: "2026-05-03T10:00:00Z"},
-			text: "till v1.2.3 (01234, 2026-05-03, "},
+		{"tag", info("v1.2.3", commit, false), [3]string{}, build{Version: "v1.2.3", Commit: commit, Committed: at},
+			"till v1.2.3 (0123456789ab, 2026-05-03, "},
+		{"modified", info("v1.2.3+dirty", commit, true), [3]string{},
+			build{Version: "v1.2.3+dirty", Commit: commit, Committed: at, Modified: true},
+			"till v1.2.3+dirty (0123456789ab modified, 2026-05-03, "},
+		{"no information", nil, [3]string{}, build{Version: "(devel)"}, "till (devel) ("},
+		{"empty information", &debug.BuildInfo{}, [3]string{}, build{Version: "(devel)"}, "till (devel) ("},
+		{"version of the Makefile", devel, [3]string{"v1.2.4"}, build{Version: "v1.2.4"}, "till v1.2.4 ("},
+		{"source archive", devel, [3]string{"v1.2.4", commit, "2026-06-07T08:09:10Z"},
+			build{Version: "v1.2.4", Commit: commit, Committed: "2026-06-07T08:09:10Z"},
+			"till v1.2.4 (0123456789ab, 2026-06-07, "},
+		{"git before the Makefile", info("v1.2.3", "01234", false), [3]string{"v1.2.4", commit, "2026-06-07T08:09:10Z"},
+			build{Version: "v1.2.3", Commit: "01234", Committed: at}, "till v1.2.3 (01234, 2026-05-03, "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			sourceVersion, sourceCommit, sourceTime = c.version, c.source, c.stamped
+			sourceVersion, sourceCommit, sourceTime = c.makes[0], c.makes[1], c.makes[2]
 			defer func() { sourceVersion, sourceCommit, sourceTime = "", "", "" }()
 			c.want.Go, c.want.Platform = runtime.Version(), runtime.GOOS+"/"+runtime.GOARCH
 			got := buildOf(c.info)
