@@ -147,7 +147,7 @@ func release(t *testing.T) (dir, signer string) {
 		t.Fatal(err)
 	}
 	key := newKey(t)
-	if err := sign(dir, key, "till-release"); err != nil {
+	if err := sign(dir, key); err != nil {
 		t.Fatal(err)
 	}
 	return dir, read(t, key+".pub")
@@ -181,10 +181,7 @@ func TestInstallPage(t *testing.T) {
 	}
 	// The line of a key, as the page shows it.
 	line := regexp.MustCompile(`(?m)^.*ssh-ed25519 AAAA\.\.\.$`).FindString(page)
-	signers := filepath.Join(t.TempDir(), "signers")
-	if err := os.WriteFile(signers, []byte(strings.Replace(line, "ssh-ed25519 AAAA...", key, 1)), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	signers := write(t, filepath.Join(t.TempDir(), "signers"), strings.Replace(line, "ssh-ed25519 AAAA...", key, 1), 0o644)
 	home := t.TempDir()
 	names := strings.NewReplacer("VERSION", version, "ALLOWED_SIGNERS", signers, "DIRECTORY", downloads)
 	ran := 0
@@ -241,24 +238,17 @@ func goEnv(t *testing.T, name string) string {
 func TestDistIsSigned(t *testing.T) {
 	need(t, "make", "ssh-keygen", "sha256sum")
 	dir := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(dir, "tools/dist"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	const maker = `#!/bin/sh
+	write(t, filepath.Join(dir, "Makefile"), read(t, "../../Makefile"), 0o644)
+	maker := write(t, filepath.Join(dir, "tools/dist/maker"), `#!/bin/sh
 set -e
 [ "$1 $2" = "run ." ]
 mkdir "$3"
 cd "$3"
 echo new >file
 sha256sum file >SHA256SUMS
-`
-	for name, text := range map[string]string{"Makefile": read(t, "../../Makefile"), "maker": maker} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
+`, 0o755)
 	makeDist := func(key string) (string, error) {
-		text, err := exec.Command("make", "-C", dir, "dist", "GO="+filepath.Join(dir, "maker"), "SIGN="+key).CombinedOutput()
+		text, err := exec.Command("make", "-C", dir, "dist", "GO="+maker, "SIGN="+key).CombinedOutput()
 		return string(text), err
 	}
 	dist := filepath.Join(dir, "dist")
@@ -275,11 +265,8 @@ sha256sum file >SHA256SUMS
 	if text, err := makeDist(key); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
-	signers := filepath.Join(t.TempDir(), "signers")
-	if err := os.WriteFile(signers, []byte(`release@example.com namespaces="till-release" `+read(t, key+".pub")),
-		0o644); err != nil {
-		t.Fatal(err)
-	}
+	signers := write(t, filepath.Join(t.TempDir(), "signers"),
+		`release@example.com namespaces="till-release" `+read(t, key+".pub"), 0o644)
 	if text := run1(t, "sh", "../../examples/verify.sh", dist,
 		signers); text != "1 file is what release@example.com released\n" {
 		t.Errorf("verify.sh says %q", text)
@@ -297,10 +284,7 @@ func TestOtherGoIsRefused(t *testing.T) {
 	}
 	// A release is refused before it begins.
 	path := t.TempDir()
-	const fake = "#!/bin/sh\necho '{\"GOVERSION\":\"go1.20\"}'\n"
-	if err := os.WriteFile(filepath.Join(path, "go"), []byte(fake), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	write(t, filepath.Join(path, "go"), "#!/bin/sh\necho '{\"GOVERSION\":\"go1.20\"}'\n", 0o755)
 	t.Setenv("PATH", path)
 	to := filepath.Join(t.TempDir(), "out")
 	if err := run([]string{to}); err == nil || !strings.Contains(err.Error(), "and this is go1.20: ") {
@@ -356,27 +340,18 @@ func TestNoBinaryFileIsTracked(t *testing.T) {
 // TestPagesNameWhatIsThere follows the links of the pages in an archive and in packages, and looks for the
 // files that the pages name.
 func TestPagesNameWhatIsThere(t *testing.T) {
-	t.Run("tar.gz", func(t *testing.T) { checkPages(t, unpack(t, find(t, "linux_amd64.tar.gz"))) })
-	t.Run("zip", func(t *testing.T) { checkPages(t, unpack(t, find(t, "windows_amd64.zip"))) })
-	t.Run("apk", func(t *testing.T) {
-		checkPages(t, below("usr/share/doc/till/", tarFiles(t, gunzip(t, find(t, "linux_amd64.apk")))))
-	})
-	t.Run("deb", func(t *testing.T) {
-		need(t, "dpkg-deb")
-		data := run1(t, "dpkg-deb", "--fsys-tarfile", find(t, "linux_amd64.deb"))
-		checkPages(t, below("./usr/share/doc/till/", tarFiles(t, strings.NewReader(data))))
-	})
-}
-
-// below returns the files in a directory, by their names in it.
-func below(dir string, all map[string][]byte) map[string][]byte {
-	files := map[string][]byte{}
-	for name, data := range all {
-		if inside, ok := strings.CutPrefix(name, dir); ok {
-			files[inside] = data
-		}
+	for suffix, dir := range map[string]string{"linux_amd64.tar.gz": "", "windows_amd64.zip": "",
+		"linux_amd64.apk": "usr/share/doc/till/", "linux_amd64.deb": "usr/share/doc/till/"} {
+		t.Run(suffix, func(t *testing.T) {
+			files := map[string][]byte{}
+			for name, data := range unpack(t, suffix) {
+				if inside, ok := strings.CutPrefix(name, dir); ok {
+					files[inside] = data
+				}
+			}
+			checkPages(t, files)
+		})
 	}
-	return files
 }
 
 func checkPages(t *testing.T, files map[string][]byte) {

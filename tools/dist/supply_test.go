@@ -3,7 +3,6 @@ package main
 import (
 	"archive/tar"
 	"bytes"
-	"compress/gzip"
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/x509"
@@ -45,9 +44,7 @@ func TestActionsAreNamedByCommit(t *testing.T) {
 // TestReleaseNeedsTheVulnerabilities checks what happens where the database cannot be reached.
 func TestReleaseNeedsTheVulnerabilities(t *testing.T) {
 	bin := t.TempDir()
-	if err := os.WriteFile(filepath.Join(bin, "curl"), []byte("#!/bin/sh\nexit 7\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	write(t, filepath.Join(bin, "curl"), "#!/bin/sh\nexit 7\n", 0o755)
 	for flag, code := range map[string]int{"": 0, "--required": 1} {
 		cmd := exec.Command("../../.ci/vuln", strings.Fields(flag)...)
 		cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"))
@@ -76,13 +73,9 @@ func TestPackagesAreSigned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := map[string]string{"TILL_PGP_KEY": filepath.Join(keys, "pgp"), "TILL_APK_KEY": filepath.Join(keys, "apk")}
-	for name, data := range map[string][]byte{"pgp": secret.Bytes(), "apk": pem.EncodeToMemory(
-		&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(private)})} {
-		if err := os.WriteFile(filepath.Join(keys, name), data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	pemKey := pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(private)})
+	names := map[string]string{"TILL_PGP_KEY": write(t, filepath.Join(keys, "pgp"), secret.String(), 0o600),
+		"TILL_APK_KEY": write(t, filepath.Join(keys, "apk"), string(pemKey), 0o600)}
 	for _, signed := range []bool{false, true} {
 		for name, file := range names {
 			if !signed {
@@ -117,11 +110,7 @@ func TestPackagesAreSigned(t *testing.T) {
 // firstName returns the name of the first file in an apk, which is a row of gzip streams with tars in them.
 func firstName(t *testing.T, text string) string {
 	t.Helper()
-	unzipped, err := gzip.NewReader(strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	first, err := tar.NewReader(unzipped).Next()
+	first, err := tar.NewReader(gunzipped(t, text)).Next()
 	if err != nil {
 		t.Fatal(err)
 	}
