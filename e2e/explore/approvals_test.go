@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -45,21 +46,13 @@ func persons(n int) approval.Policy {
 }
 
 // demanding lets an actor have a profile that demands the approval of so many persons.
-func demanding(n int, a actor) actor {
-	return actor{a.name, func(p *process) {
-		p.demands = persons(n)
-		a.main(p)
-	}}
-}
+func demanding(n int, a actor) actor { return a.after(func(p *process) { p.demands = persons(n) }) }
 
 // raises is the first command with a profile that demands more.
 func raises(name string, n int) actor {
-	return actor{name, func(p *process) {
-		err := p.sender().Remember(p.ctx, persons(n))
-		if !p.dead {
-			p.r.tell("%s demands the approval of %d persons: %v", name, n, err)
-		}
-	}}
+	return tries(name, fmt.Sprintf("demands the approval of %d persons", n), func(p *process) error {
+		return p.sender().Remember(p.ctx, persons(n))
+	})
 }
 
 // makePlans writes the plan of a world, and the signatures over it or over another plan. All other signatures
@@ -119,54 +112,51 @@ func (r *run) mayClaim(p *process, orderID string) {
 	if r.outside.renamed {
 		r.violated("%s claims order %s, and its account has another name", p.name, orderID)
 	}
-	newer := ""
-	err := r.journal.db.QueryRow(`SELECT newer.name FROM orders JOIN runs ON runs.account = orders.account AND runs.name = orders.run
+	r.query(`SELECT newer.name FROM orders JOIN runs ON runs.account = orders.account AND runs.name = orders.run
 		JOIN runs newer ON newer.account = runs.account AND newer.batch = runs.batch AND newer.id > runs.id
-		WHERE runs.batch <> '' AND newer.began <> '' AND orders.order_id = '` + orderID + `'`).Scan(&newer)
-	if err == nil {
+		WHERE runs.batch <> '' AND newer.began <> '' AND orders.order_id = '`+orderID+`'`, func(rows *sql.Rows) error {
+		newer := ""
+		err := rows.Scan(&newer)
 		r.violated("%s claims order %s, and run %s of its batch has begun", p.name, orderID, newer)
-	} else if !errors.Is(err, sql.ErrNoRows) {
-		r.violated("the journal cannot be read: %v", err)
-	}
+		return err
+	})
 	r.mayJoin(p, orderID)
-	var demanded, recorded int
-	err = r.journal.db.QueryRow(`SELECT COALESCE((SELECT persons FROM demands WHERE account = orders.account
+	found := false
+	r.query(`SELECT COALESCE((SELECT persons FROM demands WHERE account = orders.account
 			ORDER BY id DESC LIMIT 1), 0), (SELECT count(DISTINCT principal) FROM attempts
 			JOIN consent_approvals ON consent_approvals.consent = attempts.consent
 			JOIN approvals ON approvals.id = consent_approvals.approval WHERE order_row = orders.id
 			AND number = (SELECT max(number) FROM attempts WHERE order_row = orders.id))
-		FROM orders WHERE state = 'sending' AND order_id = '`+orderID+`'`).Scan(&demanded, &recorded)
-	if err != nil {
-		r.violated("the journal cannot be read: %v", err)
-		return
-	}
-	if n := len(r.outside.signers); demanded > 0 && (n < demanded || recorded < demanded) {
-		r.violated("%s claims order %s, which %d persons must approve: %d have, and %d of them are recorded",
-			p.name, orderID, demanded, n, recorded)
+		FROM orders WHERE state = 'sending' AND order_id = '`+orderID+`'`, func(rows *sql.Rows) error {
+		var demanded, recorded int
+		found = true
+		err := rows.Scan(&demanded, &recorded)
+		if n := len(r.outside.signers); demanded > 0 && (n < demanded || recorded < demanded) {
+			r.violated("%s claims order %s, which %d persons must approve: %d have, and %d of them are recorded",
+				p.name, orderID, demanded, n, recorded)
+		}
+		return err
+	})
+	if !found {
+		r.violated("%s claims order %s, and the journal does not have it as sending", p.name, orderID)
 	}
 }
 
 // mayJoin checks that no other process is sending an order of an older run of the batch. One that has lost
 // its connections cannot be seen.
 func (r *run) mayJoin(p *process, orderID string) {
-	rows, err := r.journal.db.Query(`SELECT other.order_id FROM orders JOIN runs ON runs.account = orders.account AND runs.name = orders.run
+	r.query(`SELECT other.order_id FROM orders JOIN runs ON runs.account = orders.account AND runs.name = orders.run
 		JOIN runs older ON older.account = runs.account AND older.batch = runs.batch AND older.id < runs.id
 		JOIN orders other ON other.account = orders.account AND other.run = older.name AND other.state = 'sending'
-		WHERE runs.batch <> '' AND orders.order_id = '` + orderID + `'`)
-	if err != nil {
-		r.violated("the journal cannot be read: %v", err)
-		return
-	}
-	defer rows.Close()
-	for rows.Next() {
+		WHERE runs.batch <> '' AND orders.order_id = '`+orderID+`'`, func(rows *sql.Rows) error {
 		var id string
-		if err := rows.Scan(&id); err != nil {
-			r.violated("the journal cannot be read: %v", err)
-		} else if owner := r.owner[id]; owner != p && !owner.dead && !owner.ended && !owner.lost() {
+		err := rows.Scan(&id)
+		if owner := r.owner[id]; err == nil && owner != p && !owner.dead && !owner.ended && !owner.lost() {
 			r.violated("%s claims order %s while %s is sending order %s of an older run of the batch", p.name, orderID,
 				owner.name, id)
 		}
-	}
+		return err
+	})
 }
 
 // approvalWorlds returns the worlds in which persons must approve what is sent.
@@ -174,8 +164,7 @@ func approvalWorlds() []*world {
 	signs := event{what: "Bob signs the plan", do: func(r *run) { r.signs("bob") }}
 	takesBack := event{what: "Bob takes his signature back", do: func(r *run) { r.takesBack("bob") }}
 	return []*world{
-		{name: "approved",
-			about:  "Ann has signed a plan with two keys, and Bob may sign it while it is applied",
+		{name: "approved", about: "Ann has signed a plan with two keys, and Bob may sign it while it is applied",
 			stages: [][]actor{{demanding(2, applies("A"))}, {demanding(2, applies("B"))}},
 			plan:   []string{row(8, "0.1")}, signed: []string{"ann", "ann2"}, events: []event{signs}},
 		{name: "withdrawn", long: true,
@@ -189,10 +178,8 @@ func approvalWorlds() []*world {
 		{name: "demanded", about: "two profiles send an order, and one of them demands approvals",
 			stages:  [][]actor{{demanding(2, sends("A", "9", 5)), sends("B", "9", 5)}, {sends("C", "9", 5)}},
 			service: conduct{creates: []choice{neverLeaves}}},
-		{name: "tampered", long: true,
-			about:  "the rows of a run are changed in the journal, and it goes on",
+		{name: "tampered", long: true, about: "the rows of a run are changed in the journal, and it goes on",
 			stages: [][]actor{{begins("A")}, {applies("B")}}, plan: []string{row(8, "0.1")},
-			events: []event{
-				{what: "another program changes the rows", do: (*run).tampers, ready: (*run).idle}}},
+			events: []event{{what: "another program changes the rows", do: (*run).tampers, ready: (*run).idle}}},
 	}
 }

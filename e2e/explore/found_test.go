@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"database/sql"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -35,7 +36,7 @@ func interrupts(name string) event {
 
 // previews is till payout apply --already-paid --retry-rejected, and the person says no.
 func previews(name string) actor {
-	return actor{name, func(p *process) {
+	return tries(name, "looks at what the plan would do", func(p *process) error {
 		plan, err := payout.OpenPlan(filepath.Join(p.r.dir, planFile))
 		if err != nil {
 			panic(err)
@@ -44,10 +45,8 @@ func previews(name string) actor {
 		if err == nil {
 			_, err = applier.Preview(p.given)
 		}
-		if !p.dead {
-			p.r.tell("%s looks at what the plan would do: %v", name, err)
-		}
-	}}
+		return err
+	})
 }
 
 // hangs is the event that a machine loses its connections to the database and hangs, while another one goes
@@ -195,10 +194,8 @@ func (r *run) mayGoOn(w *withdrawal) {
 // dropped reports whether the journal knows that the service keeps no order ids.
 func (r *run) dropped() bool {
 	noted := 0
-	err := r.journal.db.QueryRow(`SELECT count(*) FROM accounts WHERE order_ids = 'dropped'`).Scan(&noted)
-	if err != nil {
-		r.violated("the journal cannot be read: %v", err)
-	}
+	r.query(`SELECT count(*) FROM accounts WHERE order_ids = 'dropped'`,
+		func(rows *sql.Rows) error { return rows.Scan(&noted) })
 	return noted > 0
 }
 
@@ -265,8 +262,7 @@ func foundWorlds() []*world {
 		{name: "known", about: "two orders that a lost journal had are sent one after the other",
 			stages: [][]actor{{sends("A", "8", 5)}, {sends("B", "9", 5)}}, empty: true, paid: []string{"8", "9"}},
 		{name: "double", about: "the service has an order twice, from lost journals",
-			stages: [][]actor{{sends("A", "9", 5)}, {reconciles("B", "9")}}, empty: true,
-			paid: []string{"9", "9"}},
+			stages: [][]actor{{sends("A", "9", 5)}, {reconciles("B", "9")}}, empty: true, paid: []string{"9", "9"}},
 		{name: "interrupted", about: "a process that sends an order is interrupted, and it is sent again",
 			stages:  [][]actor{{sends("A", "9", 5)}, {sends("B", "9", 5)}},
 			service: conduct{creates: []choice{neverLeaves, lostAnswer}}, events: []event{interrupts("A")}},

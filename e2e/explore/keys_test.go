@@ -22,20 +22,10 @@ func merchant(key string) string {
 }
 
 // with gives an actor another key.
-func with(key string, a actor) actor {
-	return actor{a.name, func(p *process) {
-		p.key = key
-		a.main(p)
-	}}
-}
+func with(key string, a actor) actor { return a.after(func(p *process) { p.key = key }) }
 
 // looking gives an actor --lookup always or never.
-func looking(how payout.Lookup, a actor) actor {
-	return actor{a.name, func(p *process) {
-		p.lookup = how
-		a.main(p)
-	}}
-}
+func looking(how payout.Lookup, a actor) actor { return a.after(func(p *process) { p.lookup = how }) }
 
 // losesRecords is what till does when it opens a journal whose log is gone.
 func losesRecords() actor {

@@ -7,34 +7,24 @@ import (
 
 // accepts is till journal check --accept.
 func accepts(name string) actor {
-	return actor{name, func(p *process) {
+	return tries(name, "accepts what the list shows", func(p *process) error {
 		s := p.sender()
 		c, err := s.Compare(p.ctx, api.WithdrawalFilter{}, payout.Filter{})
 		if err == nil {
 			err = s.Accept(p.ctx, c, "it belongs to the old shop")
 		}
-		if !p.dead {
-			p.r.tell("%s accepts what the list shows: %v", name, err)
-		}
-	}}
+		return err
+	})
 }
 
 // goingBack gives an actor a lookup_since.
-func goingBack(a actor) actor {
-	return actor{a.name, func(p *process) {
-		p.since = true
-		a.main(p)
-	}}
-}
+func goingBack(a actor) actor { return a.after(func(p *process) { p.since = true }) }
 
 // listWorlds returns the worlds in which the list, or an answer, cannot be trusted.
 func listWorlds() []*world {
 	one := [][]actor{{sends("A", "9", 5)}}
 	always := looking(payout.LookupAlways, sends("A", "9", 5))
-	setsRight := event{what: "the clocks of the machines are set right", do: func(r *run) {
-		r.setAhead()
-		r.service.skew += ahead
-	}}
+	setsRight := event{what: "the clocks of the machines are set right", do: (*run).setsRight}
 	return []*world{
 		{name: "nameless", about: "the list shows an order that a lost journal had without its id",
 			stages: one, empty: true, paid: []string{"9"}, service: conduct{drops: true}},

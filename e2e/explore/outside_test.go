@@ -2,6 +2,7 @@ package explore
 
 import (
 	"bytes"
+	"database/sql"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -145,21 +146,32 @@ func (r *run) begun() {
 	if r.world.plan == nil {
 		return
 	}
-	rows, err := r.journal.db.Query(`SELECT (SELECT count(*) FROM run_rows WHERE run_id = runs.id), approvals,
-		(SELECT count(DISTINCT principal) FROM approvals WHERE run_id = runs.id) FROM runs WHERE began <> ''`)
+	r.query(`SELECT (SELECT count(*) FROM run_rows WHERE run_id = runs.id), approvals,
+		(SELECT count(DISTINCT principal) FROM approvals WHERE run_id = runs.id) FROM runs WHERE began <> ''`,
+		func(rows *sql.Rows) error {
+			var n, required, approvals int
+			err := rows.Scan(&n, &required, &approvals)
+			if n != len(r.world.plan) {
+				r.violated("the run has begun with %d of %d rows (%v)", n, len(r.world.plan), err)
+			}
+			if approvals < required {
+				r.violated("the run has begun, and the journal has %d of %d approvals", approvals, required)
+			}
+			return err
+		})
+}
+
+// query calls f with each row of a query of the journal.
+func (r *run) query(query string, f func(rows *sql.Rows) error) {
+	rows, err := r.journal.db.Query(query)
+	if err == nil {
+		for err == nil && rows.Next() {
+			err = f(rows)
+		}
+		err = errors.Join(err, rows.Err(), rows.Close())
+	}
 	if err != nil {
 		r.violated("the journal cannot be read: %v", err)
-		return
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var n, required, approvals int
-		if err := rows.Scan(&n, &required, &approvals); err != nil || n != len(r.world.plan) {
-			r.violated("the run has begun with %d of %d rows (%v)", n, len(r.world.plan), err)
-		}
-		if approvals < required {
-			r.violated("the run has begun, and the journal has %d of %d approvals", approvals, required)
-		}
 	}
 }
 
@@ -223,11 +235,9 @@ func outsideWorlds() []*world {
 	return []*world{
 		{name: "results", about: "two processes write the file of the results, one after the other",
 			stages: [][]actor{{writes("A")}, {writes("B")}}},
-		{name: "renamed",
-			about:   "the account is renamed past till while an order is sent, and it is sent again",
-			stages:  [][]actor{{sends("A", "9", 5)}, {sends("B", "9", 5)}},
-			service: conduct{creates: fewCreates},
-			events:  []event{{what: "the account is renamed", do: (*run).renames, ready: when}}},
+		{name: "renamed", about: "the account is renamed past till while an order is sent, and it is sent again",
+			stages: [][]actor{{sends("A", "9", 5)}, {sends("B", "9", 5)}}, service: conduct{creates: fewCreates},
+			events: []event{{what: "the account is renamed", do: (*run).renames, ready: when}}},
 		{name: "removed", journal: "sqlite", long: true,
 			about:   "the log of the journal is removed while two orders are sent",
 			stages:  [][]actor{{sends("A", "8", 5), sends("B", "9", 6)}},
@@ -246,8 +256,7 @@ func outsideWorlds() []*world {
 			stages: [][]actor{{sends("A", "9", 5)}}, empty: true, paid: []string{"700", "701", "9"},
 			service: conduct{lists: []choice{isStale}, page: 1, steady: true, shows: true}},
 		{name: "same-id", about: "the service answers two processes with the same id",
-			stages:  [][]actor{{sends("A", "8", 5), sends("B", "9", 6)}},
-			service: conduct{oneID: true}},
+			stages: [][]actor{{sends("A", "8", 5), sends("B", "9", 6)}}, service: conduct{oneID: true}},
 		{name: "early", about: "a person decides, and the clock of the machine is ahead of the database's",
 			journal: "postgres",
 			stages:  [][]actor{{sends("A", "9", 5)}, {resolves("P", "9")}, {sends("C", "9", 5)}},

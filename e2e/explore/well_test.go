@@ -1,7 +1,6 @@
 package explore
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -85,9 +84,10 @@ func (p *process) persists(orderID string, minor int64) error {
 }
 
 func (p *process) decides(d payout.Decision) error {
-	checked, err := p.sender().Check(p.ctx, d)
+	s := p.sender()
+	checked, err := s.Check(p.ctx, d)
 	if err == nil {
-		_, err = p.sender().Resolve(context.WithoutCancel(p.ctx), checked)
+		_, err = s.Resolve(p.ctx, checked)
 	}
 	return err
 }

@@ -51,6 +51,23 @@ type actor struct {
 	main func(p *process)
 }
 
+// after is the same actor with something that happens to its process first.
+func (a actor) after(happens func(p *process)) actor {
+	return actor{a.name, func(p *process) {
+		happens(p)
+		a.main(p)
+	}}
+}
+
+// tries is an actor whose error is told, unless it dies.
+func tries(name, what string, do func(p *process) error) actor {
+	return actor{name, func(p *process) {
+		if err := do(p); !p.dead {
+			p.r.tell("%s %s: %v", name, what, err)
+		}
+	}}
+}
+
 // sender returns a Sender for the process, and the context of its calls.
 func (p *process) sender() *payout.Sender {
 	c, err := api.New("https://pay.example.com", api.WithTransport(client{p.r.service, p}),
@@ -104,17 +121,9 @@ func reconciles(name string, orderIDs ...string) actor {
 
 // resolves is till withdraw resolve --not-sent. The person answers at once.
 func resolves(name, orderID string) actor {
-	return actor{name, func(p *process) {
-		s := p.sender()
-		d := payout.Decision{OrderIDs: []string{orderID}, Reason: "it was not sent"}
-		checked, err := s.Check(p.ctx, d)
-		if err == nil {
-			_, err = s.Resolve(p.ctx, checked)
-		}
-		if !p.dead {
-			p.r.tell("%s resolves order %s: %v", name, orderID, err)
-		}
-	}}
+	return tries(name, "resolves order "+orderID, func(p *process) error {
+		return p.decides(payout.Decision{OrderIDs: []string{orderID}, Reason: "it was not sent"})
+	})
 }
 
 // waits lets a quarter of an hour pass.
@@ -174,12 +183,10 @@ func (p *process) applies(file string, rows []string, o payout.ApplyOptions) {
 
 // begins is till payout apply, interrupted when the run has begun.
 func begins(name string) actor {
-	return actor{name, func(p *process) {
+	return tries(name, "begins the plan", func(p *process) error {
 		_, err := p.begin(planFile, p.r.world.plan, payout.ApplyOptions{})
-		if !p.dead {
-			p.r.tell("%s begins the plan: %v", name, err)
-		}
-	}}
+		return err
+	})
 }
 
 func (p *process) begin(file string, rows []string, o payout.ApplyOptions) (*payout.Applier, error) {
@@ -198,6 +205,11 @@ func (p *process) begin(file string, rows []string, o payout.ApplyOptions) (*pay
 // jump sets the clock of this machine forward.
 func (r *run) jump() {
 	r.jumped = len(r.steps)
+	r.setsRight()
+}
+
+// setsRight sets the clocks of the machines ahead, and not the service's.
+func (r *run) setsRight() {
 	r.setAhead()
 	r.service.skew += ahead
 }
@@ -244,30 +256,25 @@ func worlds() []*world {
 			stages:  [][]actor{{sends("A", "9", 5), sends("B", "9", 5)}, {sends("C", "9", 5)}},
 			service: conduct{creates: fewCreates}},
 		{name: "faults",
-			about:  "an order is sent three times, one after the other, with every fault of the service",
-			stages: [][]actor{{sends("A", "9", 5)}, {sends("B", "9", 5)}, {sends("C", "9", 5)}},
-			service: conduct{creates: anyCreate, lists: []choice{isStale, listFails},
-				gets: []choice{listFails}},
-			events: []event{slept}},
+			about:   "an order is sent three times, one after the other, with every fault of the service",
+			stages:  [][]actor{{sends("A", "9", 5)}, {sends("B", "9", 5)}, {sends("C", "9", 5)}},
+			service: conduct{creates: anyCreate, lists: []choice{isStale, listFails}, gets: []choice{listFails}},
+			events:  []event{slept}},
 		{name: "contents", about: "two processes send different amounts under one order id",
 			stages:  [][]actor{{sends("A", "9", 5), sends("B", "9", 6)}, {sends("C", "9", 6)}},
 			service: conduct{creates: fewCreates}},
-		{name: "settles",
-			about: "one process sends an order while another reconciles it; then it is sent again",
-			stages: [][]actor{{sends("A", "9", 5), reconciles("B", "9")},
-				{reconciles("C"), sends("D", "9", 5)}},
+		{name: "settles", about: "one process sends an order while another reconciles it; then it is sent again",
+			stages:  [][]actor{{sends("A", "9", 5), reconciles("B", "9")}, {reconciles("C"), sends("D", "9", 5)}},
 			service: conduct{creates: fewCreates, lists: []choice{isStale}}},
 		{name: "decides", about: "a person decides that an order was not sent, and it is sent again",
-			stages: [][]actor{{sends("A", "9", 5), resolves("P", "9")},
-				{resolves("Q", "9"), sends("C", "9", 5)}},
+			stages:  [][]actor{{sends("A", "9", 5), resolves("P", "9")}, {resolves("Q", "9"), sends("C", "9", 5)}},
 			service: conduct{creates: fewCreates}, events: []event{quarter, jumps}},
 		{name: "first", about: "two processes send different orders with a new journal",
 			stages:  [][]actor{{sends("A", "8", 5), sends("B", "9", 6)}, {sends("C", "8", 5)}},
 			service: conduct{creates: fewCreates}, empty: true},
 		{name: "late",
-			about: "the answer of an order never comes, and a person decides at once that it was not sent",
-			stages: [][]actor{{sends("A", "9", 5)}, {reconciles("B"), resolves("P", "9")},
-				{sends("C", "9", 5)}},
+			about:   "the answer of an order never comes, and a person decides at once that it was not sent",
+			stages:  [][]actor{{sends("A", "9", 5)}, {reconciles("B"), resolves("P", "9")}, {sends("C", "9", 5)}},
 			service: conduct{lost: 1}, events: []event{starts}},
 		{name: "aged", about: "an order is lost, and time passes while a person decides at once that it was not sent",
 			stages:  [][]actor{{sends("A", "9", 5)}, {resolves("P", "9")}, {sends("C", "9", 5)}},
@@ -283,8 +290,7 @@ func worlds() []*world {
 				{resolves("P", "9"), resolves("Q", "9"), sends("C", "9", 5)}},
 			service: conduct{lost: 1, creates: fewCreates}},
 		{name: "twins", about: "two orders have the same content",
-			stages:  [][]actor{{sends("A", "8", 5)}, {sends("B", "9", 5)}},
-			service: conduct{creates: fewCreates}},
+			stages: [][]actor{{sends("A", "8", 5)}, {sends("B", "9", 5)}}, service: conduct{creates: fewCreates}},
 		{name: "new", about: "two processes send the same order with a new journal",
 			stages:  [][]actor{{sends("A", "9", 5), sends("B", "9", 5)}},
 			service: conduct{creates: fewCreates}, empty: true},
@@ -308,10 +314,9 @@ func worlds() []*world {
 			events: []event{{what: "another program pays", do: func(r *run) { r.service.other("702") }},
 				{what: "the oldest row moves to the front", do: func(r *run) { r.service.toFront() }}}},
 		{name: "plan", long: true,
-			about:   "a plan of two orders is applied, and applied again while another process reconciles",
-			stages:  [][]actor{{applies("A")}, {applies("B"), reconciles("C")}},
-			plan:    []string{row(8, "0.1"), row(9, "0.2")},
-			service: conduct{creates: fewCreates}},
+			about:  "a plan of two orders is applied, and applied again while another process reconciles",
+			stages: [][]actor{{applies("A")}, {applies("B"), reconciles("C")}},
+			plan:   []string{row(8, "0.1"), row(9, "0.2")}, service: conduct{creates: fewCreates}},
 		{name: "three", long: true, // an outcome and the next claim go into one commit
 			about:   "a plan of three orders is applied twice",
 			stages:  [][]actor{{applies("A")}, {applies("B")}},
@@ -320,14 +325,11 @@ func worlds() []*world {
 		{name: "beside", about: "a plan is applied while one of its orders is sent by itself",
 			stages: [][]actor{{applies("A"), sends("B", "8", 10_000_000)}}, plan: []string{row(8, "0.1")},
 			service: conduct{creates: fewCreates}},
-		{name: "retried",
-			about:   "another program pays what was rejected, and the plan is applied again",
-			stages:  [][]actor{{applies("A")}, {pays("8", 10_000_000)}, {retries("B")}},
-			plan:    []string{row(8, "0.1")},
-			service: conduct{creates: []choice{isRejected}}},
+		{name: "retried", about: "another program pays what was rejected, and the plan is applied again",
+			stages: [][]actor{{applies("A")}, {pays("8", 10_000_000)}, {retries("B")}},
+			plan:   []string{row(8, "0.1")}, service: conduct{creates: []choice{isRejected}}},
 		{name: "plans", long: true, about: "two processes apply one plan at once",
-			stages:  [][]actor{{applies("A"), applies("B")}, {applies("C")}},
-			plan:    []string{row(8, "0.1"), row(9, "0.2")},
-			service: conduct{creates: fewCreates}},
+			stages: [][]actor{{applies("A"), applies("B")}, {applies("C")}},
+			plan:   []string{row(8, "0.1"), row(9, "0.2")}, service: conduct{creates: fewCreates}},
 	}
 }

@@ -84,9 +84,7 @@ var patches = []patch{
 	{ // what a power cut has left is written to another directory, and is no copy
 		"internal/journal/copy.go", "if hooks(ctx).Copies ||", "if ctx != nil ||",
 	},
-	{
-		"internal/journal/sqlite.go", `"synchronous(full)"`, `"synchronous(" + tape.SyncMode() + ")"`,
-	},
+	{"internal/journal/sqlite.go", `"synchronous(full)"`, `"synchronous(" + tape.SyncMode() + ")"`},
 	{ // so that the log begins again and again
 		"internal/journal/sqlite.go",
 		`"PRAGMA temp_store = memory; PRAGMA busy_timeout = 0"`,
@@ -99,10 +97,8 @@ var patches = []patch{
 	"modernc.org/sqlite"
 `,
 	},
-	{
-		"internal/journal/marker.go", `"COMMIT", "PRAGMA synchronous = full")`,
-		`"COMMIT", "PRAGMA synchronous = "+tape.SyncMode())`,
-	},
+	{"internal/journal/marker.go", `"COMMIT", "PRAGMA synchronous = full")`,
+		`"COMMIT", "PRAGMA synchronous = "+tape.SyncMode())`},
 	{
 		"internal/journal/journal.go", `
 	"example.com/till/internal/place"

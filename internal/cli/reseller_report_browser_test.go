@@ -84,8 +84,7 @@ func TestReportInBrowser(t *testing.T) {
 	}{
 		{"demo", demo, demo.Key(), nil, 0, 7},
 		{"compared", demo, demo.Key(), []string{"--from", "30d", "--compare", "--by", "reseller", "--by", "month"}, 0, 7},
-		{"hostile", hostileService(), "any",
-			[]string{"--from", "2026-05", "--to", "2026-05", "--compare"}, 0, 4},
+		{"hostile", hostileService(), "any", []string{"--from", "2026-05", "--to", "2026-05", "--compare"}, 0, 4},
 		{"failed", demo, demo.Key(),
 			[]string{"Kiosk am Eck", "Harbour Books", "9c9e6679-7425-40de-944b-e07fc1f90ae7"}, 50, 4},
 		{"nothing", demo, demo.Key(), []string{"--from", "2999-01", "--by", "day"}, 0, 1},

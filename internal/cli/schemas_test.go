@@ -48,13 +48,10 @@ func facts() Facts {
 			reflect.TypeFor[api.RebateList]():  {reflect.TypeFor[[]api.Amount]()},
 			reflect.TypeFor[api.RebateMap]():   {reflect.TypeFor[api.Rebates]()},
 			reflect.TypeFor[api.StatusCount](): {reflect.TypeFor[OneOf[string, int64]]()},
-			reflect.TypeFor[api.CodeTotal]():   {reflect.TypeFor[OneOf[string, api.CodeAmounts]]()},
-		},
-		Values: map[reflect.Type][]string{
-			reflect.TypeFor[api.Kind]():     {string(api.Crypto), string(api.Fiat)},
+			reflect.TypeFor[api.CodeTotal]():   {reflect.TypeFor[OneOf[string, api.CodeAmounts]]()}},
+		Values: map[reflect.Type][]string{reflect.TypeFor[api.Kind](): {string(api.Crypto), string(api.Fiat)},
 			reflect.TypeFor[payout.State](): states,
-			reflect.TypeFor[cmdutil.Deed](): {"money", "service", "sandbox", "files"},
-		},
+			reflect.TypeFor[cmdutil.Deed](): {"money", "service", "sandbox", "files"}},
 		Named: map[string]Node{
 			"kind":      {Type: "string", Enum: kinds(func(e cmdutil.ErrorKind) any { return e.Kind })},
 			"exit-code": {Type: "integer", Enum: kinds(func(e cmdutil.ErrorKind) any { return e.Code })},
