@@ -86,13 +86,14 @@ func (f finished) want(t *testing.T, code int, out string) {
 }
 
 var (
-	uuids = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
-	times = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d`)
-	runs  = regexp.MustCompile(`\b(till payout [a-z]+|run) [0-9a-f]{8}\b`)
-	today = regexp.MustCompile(`\bon \d{4}-\d\d-\d\d\.`)
-	// of an SSH key
-	fingerprints = regexp.MustCompile(`SHA256:[A-Za-z0-9+/]{43}`)
-	ports        = regexp.MustCompile(`127\.0\.0\.1:\d{4,5}`)
+	uuids    = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+	changing = map[string]*regexp.Regexp{ // what differs from run to run, by what takes its place
+		"<time>":               regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d`),
+		"$1 <run>":             regexp.MustCompile(`\b(till payout [a-z]+|run) [0-9a-f]{8}\b`),
+		"on <today>.":          regexp.MustCompile(`\bon \d{4}-\d\d-\d\d\.`),
+		"SHA256:<fingerprint>": regexp.MustCompile(`SHA256:[A-Za-z0-9+/]{43}`), // of an SSH key
+		"127.0.0.1:<port>":     regexp.MustCompile(`127\.0\.0\.1:\d{4,5}`),
+	}
 )
 
 // masked returns a text without the parts that differ from run to run. Different ids stay different.
@@ -104,10 +105,10 @@ func masked(text string) string {
 		}
 		return seen[id]
 	})
-	text = runs.ReplaceAllString(text, "$1 <run>")
-	text = today.ReplaceAllString(text, "on <today>.")
-	text = fingerprints.ReplaceAllString(text, "SHA256:<fingerprint>")
-	return ports.ReplaceAllString(times.ReplaceAllString(text, "<time>"), "127.0.0.1:<port>")
+	for mask, differs := range changing {
+		text = differs.ReplaceAllString(text, mask)
+	}
+	return text
 }
 
 func buildGo(t *testing.T, env []string, what string) (program string) {
@@ -582,11 +583,10 @@ func runWorkflow(t *testing.T, file string, steps int) {
 			if step.Run == "" {
 				continue
 			}
-			env := docsEnv(t, "RUNNER_TEMP="+temp, "GITHUB_PATH="+temp+"/path", "GITHUB_ENV="+temp+"/env", "GITHUB_RUN_ID=4711",
-				"PATH="+path+os.Getenv("PATH"))
-			env = withEnv(env, extended)
+			env := withEnv(docsEnv(t, "RUNNER_TEMP="+temp, "GITHUB_PATH="+temp+"/path", "GITHUB_ENV="+temp+"/env",
+				"GITHUB_RUN_ID=4711", "PATH="+path+os.Getenv("PATH")), extended)
 			for name, value := range step.Env {
-				env = withEnv(env, []string{name + "=" + value})
+				env = append(env, name+"="+value)
 			}
 			cmd := command(t, env, shell, "-e", "-c", step.Run)
 			cmd.Dir = temp
@@ -596,12 +596,8 @@ func runWorkflow(t *testing.T, file string, steps int) {
 			if f := finish(t, cmd); f.code != 0 {
 				t.Fatalf("the step %q ended with %d:\n%s%s", step.Name, f.code, f.out, f.err)
 			}
-			added, err := os.ReadFile(temp + "/path")
-			if err != nil {
-				t.Fatal(err)
-			}
-			path = strings.ReplaceAll(string(added), "\n", ":")
-			if added, err = os.ReadFile(temp + "/env"); err == nil {
+			path = strings.ReplaceAll(contents(t, temp+"/path"), "\n", ":")
+			if added, err := os.ReadFile(temp + "/env"); err == nil {
 				extended = strings.Split(strings.TrimSpace(string(added)), "\n")
 			}
 			ran++

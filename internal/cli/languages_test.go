@@ -93,10 +93,7 @@ func testShop(t *testing.T, tests, dir, shop string, mistakes map[string]mistake
 			if strings.Count(text, m.from) != 1 {
 				t.Fatalf("%q is %d times in the shop", m.from, strings.Count(text, m.from))
 			}
-			text = strings.Replace(text, m.from, m.to, 1)
-			if err := os.WriteFile(filepath.Join(broken, shop), []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			writeFile(t, filepath.Join(broken, shop), strings.Replace(text, m.from, m.to, 1))
 			if f := run(t, broken); f.code == 0 || !strings.Contains(f.out+f.err, m.fails) {
 				t.Errorf("the tests ended with %d and do not find it: %s%s", f.code, f.out, f.err)
 			}

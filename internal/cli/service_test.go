@@ -102,14 +102,7 @@ func (f *fake) answer(ts *testscript.TestScript, args []string) http.HandlerFunc
 	case "drop":
 		return func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 	case "reset":
-		return func(w http.ResponseWriter, _ *http.Request) {
-			conn, _, err := http.NewResponseController(w).Hijack()
-			if err != nil {
-				panic(err)
-			}
-			conn.(*net.TCPConn).SetLinger(0)
-			conn.Close()
-		}
+		return onConnection(func(conn net.Conn) { conn.(*net.TCPConn).SetLinger(0) })
 	case "hang":
 		return func(_ http.ResponseWriter, r *http.Request) {
 			select {
@@ -128,15 +121,8 @@ func (f *fake) answer(ts *testscript.TestScript, args []string) http.HandlerFunc
 		}
 	case "twice": // on one connection; no client asks for that
 		body := ts.ReadFile(args[1])
-		return func(w http.ResponseWriter, _ *http.Request) {
-			conn, _, err := http.NewResponseController(w).Hijack()
-			if err != nil {
-				panic(err)
-			}
-			defer conn.Close()
-			answer := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
-			io.WriteString(conn, answer+answer)
-		}
+		answer := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+		return onConnection(func(conn net.Conn) { io.WriteString(conn, answer+answer) })
 	case "cut":
 		body := ts.ReadFile(args[1])
 		return func(w http.ResponseWriter, _ *http.Request) {
@@ -159,6 +145,18 @@ func (f *fake) answer(ts *testscript.TestScript, args []string) http.HandlerFunc
 		}
 		w.WriteHeader(status)
 		io.WriteString(w, body)
+	}
+}
+
+// onConnection answers with nothing but what do writes, and closes the connection.
+func onConnection(do func(net.Conn)) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			panic(err)
+		}
+		defer conn.Close()
+		do(conn)
 	}
 }
 

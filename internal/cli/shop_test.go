@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -37,12 +36,8 @@ func TestShopChecks(t *testing.T) {
 			if broken == shop {
 				t.Fatalf("the shop has no %q", wrong.from)
 			}
-			for file, text := range map[string]string{"shop.sh": broken,
-				"test.sh": pageText(t, "examples/shop/test.sh")} {
-				if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
+			writeFile(t, dir+"/shop.sh", broken)
+			writeFile(t, dir+"/test.sh", pageText(t, "examples/shop/test.sh"))
 			run := execute(t, docsEnv(t), "till", "sandbox", "run", "--", "sh", filepath.Join(dir, "test.sh"))
 			if run.code == 0 || wrong.fails != "shop" && !strings.Contains(run.err, "FAIL: "+wrong.fails+":") {
 				t.Errorf("it ended with %d: %s%s", run.code, run.out, run.err)
