@@ -43,16 +43,12 @@ func startListener(t *testing.T, args ...string) listener {
 func answer(t *testing.T, method, url, body string, header ...string) int {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if len(header) == 2 {
 		req.Header.Set(header[0], header[1])
 	}
 	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	resp.Body.Close()
 	return resp.StatusCode
 }
@@ -84,9 +80,7 @@ func TestCallbackListenSlowBodies(t *testing.T) {
 	l := startListener(t, "--count", "1")
 	for range 100 {
 		c, err := net.Dial("tcp", strings.TrimPrefix(l.url, "http://"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer c.Close()
 		fmt.Fprintf(c, "POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", api.MaxCallback)
 		// The answer 100 shows that the body is being read.

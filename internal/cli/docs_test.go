@@ -36,9 +36,7 @@ import (
 func docsEnv(t *testing.T, set ...string) []string {
 	t.Helper()
 	out, err := exec.Command("go", "env", "GOENV").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	home := t.TempDir()
 	environ := slices.DeleteFunc(os.Environ(), func(entry string) bool { return strings.HasPrefix(entry, "TILL_") })
 	return withEnv(environ, append([]string{
@@ -165,9 +163,7 @@ func TestExamplesAreTested(t *testing.T) {
 func TestDemoScriptRuns(t *testing.T) {
 	t.Parallel()
 	till, err := exec.LookPath("till")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	left := t.TempDir()
 	f := execute(t, docsEnv(t, "TMPDIR="+left, "TILL_OUTPUT=yaml"), "sh", absolute(t, "examples/demo.sh"), till)
 	if f.code != 0 || f.err != "" {
@@ -202,9 +198,7 @@ type faulty struct {
 func startFaulty(t *testing.T, answers map[string][]string) *faulty {
 	t.Helper()
 	box, err := sandbox.New()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	f := &faulty{box: box, arrived: make(chan struct{}), release: make(chan struct{}), answers: answers}
 	f.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { f.serve(t, w, r) }))
 	f.url = f.server.URL
@@ -399,9 +393,7 @@ func TestPayoutScript(t *testing.T) {
 		ended := make(chan finished)
 		go func() { ended <- finish(t, cmd) }()
 		<-f.arrived
-		if err := syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM); err != nil {
-			t.Fatal(err)
-		}
+		must(t, syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM))
 		f.release <- struct{}{}
 		run := <-ended
 		run.want(t, 60, "1 accepted "+anyID+"\n")
@@ -438,17 +430,11 @@ func TestInvoicesProgram(t *testing.T) {
 
 	cmd := command(t, f.env(t), program, "-interval", "10ms")
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, cmd.Start())
 	lines := bufio.NewReader(out)
 	invoice, err := lines.ReadString('\n')
-	if err := cmp.Or(err, f.box.PayInvoice(strings.TrimSpace(invoice))); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmp.Or(err, f.box.PayInvoice(strings.TrimSpace(invoice))))
 	rest, err := io.ReadAll(lines)
 	if err := cmp.Or(err, cmd.Wait()); err != nil || string(rest) != "paid\n" {
 		t.Errorf("it printed %q after the invoice was paid: %v", rest, err)
@@ -562,9 +548,7 @@ func runWorkflow(t *testing.T, file string, steps int) {
 		}
 	}
 	text := pageText(t, file)
-	if err := yaml.Unmarshal([]byte(text), &workflow); err != nil {
-		t.Fatal(err)
-	}
+	must(t, yaml.Unmarshal([]byte(text), &workflow))
 	if strings.Contains(text, "secrets.") {
 		t.Error("the job wants a secret")
 	}

@@ -103,9 +103,7 @@ profiles:
 	if strings.HasPrefix(text, "till profile set live api_key_command") ||
 		strings.HasPrefix(text, "till profile set live base_url") {
 		// These examples create a configuration. A profile with a key file would have two sources of its key.
-		if err := os.Remove(filepath.Join(home, ".config/till/config.yaml")); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Remove(filepath.Join(home, ".config/till/config.yaml")))
 	}
 	script, served := fixedPort.ReplaceAllString(text, "$1:0"), ""
 	// The signal that ends till must not go to a shell.
@@ -132,9 +130,7 @@ func runExample(t *testing.T, text string) {
 	var out, errOut lockedBuffer
 	cmd.Stdout, cmd.Stderr = &out, &errOut
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Start())
 	t.Cleanup(func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
 	listens := strings.HasPrefix(text, "till callback listen")
 	if listens || strings.HasPrefix(text, "till sandbox serve") { // until a signal ends it, or the first post
@@ -276,9 +272,7 @@ func writeProgram(t *testing.T, path, script string) {
 	t.Helper()
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
-	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o700))
 }
 
 const exampleAddress = "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq"
@@ -287,9 +281,7 @@ const exampleAddress = "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq"
 // flag. In both cases it sends nothing, and till's files on this machine stay the same, byte for byte.
 func TestDryRunSendsNothing(t *testing.T) {
 	till, err := exec.LookPath("till")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	dry := t.TempDir() // its till adds the flag to the real one
 	writeProgram(t, filepath.Join(dry, "till"), "exec '"+till+"' --dry-run \"$@\"")
 	for _, text := range examples(tree(t)) {
@@ -326,9 +318,7 @@ func filesBelow(t *testing.T, dir string) map[string]string {
 		files[path] = string(text)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return files
 }
 

@@ -100,9 +100,7 @@ func TestErrorsAreRed(t *testing.T) {
 
 func TestCountedFlagsLookTheSame(t *testing.T) {
 	listen, _, err := tree(t).Find([]string{"callback", "listen"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	text := namedFlags(listen.LocalFlags()).FlagUsages()
 	for _, want := range []string{"--timeout DURATION ", "--count N ", "--respond N ", "(default 200)",
 		"(default 127.0.0.1:0)", "--exec COMMAND "} {

@@ -27,9 +27,7 @@ func smallDisk(t *testing.T, size int) string {
 func fillDisk(t *testing.T, disk string) {
 	t.Helper()
 	f, err := os.Create(filepath.Join(disk, "filler"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	for err == nil {
 		_, err = f.Write(make([]byte, 4<<10))

@@ -79,9 +79,7 @@ func TestEnvironmentTopicListsEveryVariable(t *testing.T) {
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	config.AddFlags(flags)
 	settings, err := config.Resolve(config.Input{Flags: flags, Env: env, Home: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	config.Keys{Env: env}.Source(settings)
 	delete(asked, "")
 	delete(asked, "HOME")

@@ -86,9 +86,7 @@ func testShop(t *testing.T, tests, dir, shop string, mistakes map[string]mistake
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			broken := t.TempDir()
-			if err := os.CopyFS(broken, os.DirFS(absolute(t, dir))); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.CopyFS(broken, os.DirFS(absolute(t, dir))))
 			text := contents(t, filepath.Join(broken, shop))
 			if strings.Count(text, m.from) != 1 {
 				t.Fatalf("%q is %d times in the shop", m.from, strings.Count(text, m.from))

@@ -187,18 +187,12 @@ type shell struct {
 func startShell(t *testing.T, cmd *exec.Cmd) *shell {
 	t.Helper()
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { r.Close() })
 	cmd.Stdout, cmd.Stderr = w, w
 	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, cmd.Start())
 	w.Close()
 	s := &shell{cmd, in, bufio.NewReader(r)}
 	t.Cleanup(func() { in.Close(); cmd.Wait() })

@@ -49,13 +49,9 @@ func TestEveryOperationHasMethodAndCommand(t *testing.T) {
 			sdk.WriteString(contents(t, file))
 		}
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	service, err := sandbox.New()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	topic := topicTexts(t)["operations"]
 	commands := map[string]bool{}
 	for _, cmd := range leaves(tree(t)) {

@@ -123,13 +123,9 @@ func TestPayroll(t *testing.T) {
 		p.answerRow(1, "hold")
 		cmd := command(t, p.env, "sh", p.script, "pay", p.plan, p.digest)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, cmd.Start())
 		<-p.arrived
-		if err := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
+		must(t, syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL))
 		cmd.Wait()
 		p.release <- struct{}{}
 		eventually(t, "the payment that was under way", func() bool { return inOrder(p.listed(t)) == inOrder(p.rows(2)) })

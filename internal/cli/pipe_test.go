@@ -56,12 +56,8 @@ func TestListEndsWhenItsReaderStops(t *testing.T) {
 			var stderr bytes.Buffer
 			cmd.Stderr = &stderr
 			out, err := cmd.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
+			must(t, cmd.Start())
 			if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line == "" {
 				t.Errorf("%q, %v", line, err)
 			}
@@ -90,9 +86,7 @@ func TestCommandsDieOfClosedPipes(t *testing.T) {
 func TestClosedStderrChangesNoExitCode(t *testing.T) {
 	d := newDesk(t)
 	reader, writer, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	reader.Close()
 	defer writer.Close()
 	cmd := d.command("--sandbox", "withdraw", "create", "--currency", "Btc", "--amount", "0.1", "--address", "a",

@@ -70,9 +70,7 @@ func TestReportInBrowser(t *testing.T) {
 		`form-action 'none'; style-src 'sha256-"]`
 	b := chromium.Start(t)
 	demo, err := sandbox.New(sandbox.WithSeed("demo"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { demo.Close() })
 	for _, page := range []struct {
 		name    string

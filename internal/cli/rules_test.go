@@ -68,9 +68,7 @@ func TestRulesAreCatalogued(t *testing.T) {
 // TestRulesHaveScripts checks that a script sees till refuse by each rule.
 func TestRulesHaveScripts(t *testing.T) {
 	scripts, err := filepath.Glob("testdata/script/*.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	seen := map[string]bool{}
 	for _, script := range scripts {
 		for _, m := range regexp.MustCompile(`(?m)^stderr .*(?:till: |"rule":")([a-z_]+)[:"]`).
@@ -98,9 +96,7 @@ func eachSource(t *testing.T, dir string, visit func(path string, file *ast.File
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 // isRule reports whether a name is that of a rule's constant, such as RuleLimit.

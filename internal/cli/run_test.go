@@ -90,21 +90,15 @@ func eventually(t *testing.T, what string, ok func() bool) {
 func contents(t *testing.T, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(text)
 }
 
 // writeFile writes a file, and makes its directory. It returns the path.
 func writeFile(t *testing.T, path, text string) string {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	must(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -112,9 +106,7 @@ func writeFile(t *testing.T, path, text string) string {
 func absolute(t *testing.T, name string) string {
 	t.Helper()
 	path, err := filepath.Abs(filepath.Join(repository, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return path
 }
 
@@ -122,4 +114,12 @@ func absolute(t *testing.T, name string) string {
 func pageText(t *testing.T, name string) string {
 	t.Helper()
 	return contents(t, absolute(t, name))
+}
+
+// must ends a test that cannot go on.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

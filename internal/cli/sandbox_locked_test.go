@@ -28,17 +28,13 @@ import (
 func raw(t *testing.T, host, request string) (status int, header http.Header) {
 	t.Helper()
 	conn, err := net.Dial("tcp", host)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer conn.Close()
 	if _, err := conn.Write([]byte(strings.ReplaceAll(request, "\n", "\r\n"))); err != nil {
 		t.Fatal(err)
 	}
 	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	answer.Body.Close()
 	return answer.StatusCode, answer.Header
 }
@@ -51,9 +47,7 @@ func TestServedSandboxIsLocked(t *testing.T) {
 		BaseURL string `json:"base_url"`
 		APIKey  string `json:"api_key"`
 	}
-	if err := json.Unmarshal([]byte(served.out.String()), &box); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal([]byte(served.out.String()), &box))
 	host := strings.TrimPrefix(box.BaseURL, "http://")
 	env := []string{"TILL_PROFILE=sandbox", "TILL_BASE_URL=" + box.BaseURL, "TILL_API_KEY=" + box.APIKey}
 	invite := till(t, env, "invite", "create", "7c9e6679-7425-40de-944b-e07fc1f90ae7", "-q")
@@ -172,16 +166,12 @@ func startRun(t *testing.T, dir, first, script string) *sandboxRun {
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	r.cmd.Stderr = r.errs
 	out, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { out.Close() })
 	r.cmd.Stdout = w
 	err = r.cmd.Start()
 	w.Close()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		t.Fatalf("it printed %q: %v: %s", line, err, r.errs)
@@ -252,9 +242,7 @@ func TestSandboxRunLeavesNothing(t *testing.T) {
 			t.Parallel()
 			r := startRun(t, t.TempDir(), c.first, c.script)
 			for _, signal := range c.signals {
-				if err := r.cmd.Process.Signal(signal); err != nil {
-					t.Fatal(err)
-				}
+				must(t, r.cmd.Process.Signal(signal))
 			}
 			if code := r.end(); code != c.code {
 				t.Errorf("it ended with %d, want %d: %s", code, c.code, r.errs)
@@ -270,9 +258,7 @@ func TestSandboxRunLeavesNothing(t *testing.T) {
 func TestSandboxRunKilled(t *testing.T) {
 	t.Parallel()
 	r := startRun(t, t.TempDir(), `:`, `exec sleep 1000`)
-	if err := r.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.cmd.Process.Kill())
 	if code := r.end(); code != 137 {
 		t.Errorf("it ended with %d", code)
 	}
@@ -285,9 +271,7 @@ func TestSandboxRunKilled(t *testing.T) {
 		!strings.HasPrefix(left[2].Name(), "till-sandbox-") {
 		t.Fatalf("%s are left behind, %v", left, err)
 	}
-	if err := os.RemoveAll(filepath.Join(r.dir, left[2].Name())); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(filepath.Join(r.dir, left[2].Name())))
 	next := startRun(t, r.dir, `:`, `exit 0`)
 	if code := next.end(); code != 0 {
 		t.Errorf("the next run ended with %d: %s", code, next.errs)

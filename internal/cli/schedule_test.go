@@ -25,9 +25,7 @@ const installedExamples = "/usr/share/doc/till/examples"
 func TestScheduledTasks(t *testing.T) {
 	t.Parallel()
 	till, err := exec.LookPath("till")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ours := strings.NewReplacer(installedExamples, absolute(t, "examples"), "/usr/local/bin", filepath.Dir(till))
 	t.Run("cron", func(t *testing.T) {
 		t.Parallel()
@@ -71,13 +69,9 @@ func runTask(t *testing.T, path, task string) {
 	}
 	fault := sandbox.Fault{Do: "drop-after", On: "POST /api/merchant_withdrawal/create", Times: 1}
 	_, err := box.AddFault(fault)
-	if err := cmp.Or(err, os.WriteFile(key, []byte(box.Key()), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmp.Or(err, os.WriteFile(key, []byte(box.Key()), 0o600)))
 	till, err := exec.LookPath("till")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	run(0, till, "profile", "set", "live", "base_url="+box.URL, "account=acme", "api_key_file="+key)
 	run(0, till, "currency", "set", "Btc", "--decimals", "8")
 	run(20, till, "withdraw", "create", "--currency", "Btc", "--amount", "0.1", "--address", "a", "--order-id", "1",

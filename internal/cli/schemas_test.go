@@ -209,9 +209,7 @@ func TestSchemasKeepTheirPromise(t *testing.T) { keepsPromise(t, committedSchema
 func keepsPromise(t *testing.T, files map[string]string) {
 	t.Helper()
 	var promised map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(contents(t, promiseFile)), &promised); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal([]byte(contents(t, promiseFile)), &promised))
 	const advice = "Programs rely on it, so keep it. If all of them have to change, run make schemas SCHEMAS=break, " +
 		"and say so in CHANGELOG.md"
 	for _, name := range slices.Sorted(maps.Keys(promised)) {
@@ -240,9 +238,7 @@ func TestSchemaNames(t *testing.T) {
 func committedSchemas(t *testing.T) map[string]string {
 	t.Helper()
 	entries, err := os.ReadDir(schemaFolder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	committed := map[string]string{}
 	for _, e := range entries {
 		committed[e.Name()] = contents(t, filepath.Join(schemaFolder, e.Name()))
@@ -252,24 +248,14 @@ func committedSchemas(t *testing.T) map[string]string {
 
 func writeSchemas(t *testing.T, files map[string]string) {
 	t.Helper()
-	if err := os.RemoveAll(schemaFolder); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(schemaFolder, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(schemaFolder))
+	must(t, os.MkdirAll(schemaFolder, 0o755))
 	var promise bytes.Buffer
 	for i, name := range slices.Sorted(maps.Keys(files)) {
-		if err := os.WriteFile(filepath.Join(schemaFolder, name), []byte(files[name]), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(schemaFolder, name), []byte(files[name]), 0o644))
 		promise.WriteString([]string{"{", ","}[min(i, 1)] + fmt.Sprintf("\n%q:", name))
-		if err := json.Compact(&promise, []byte(files[name])); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Compact(&promise, []byte(files[name])))
 	}
 	promise.WriteString("\n}\n")
-	if err := os.WriteFile(promiseFile, promise.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(promiseFile, promise.Bytes(), 0o644))
 }

@@ -51,9 +51,7 @@ func TestShopChecks(t *testing.T) {
 func TestShopLosesAnAnswer(t *testing.T) {
 	t.Parallel()
 	box, err := sandbox.New()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var creates atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost {

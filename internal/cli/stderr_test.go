@@ -209,9 +209,7 @@ func TestUsageErrorsAreJSONToo(t *testing.T) {
 func TestOutputOfRunCommandsBecomesNotes(t *testing.T) {
 	d := newDesk(t)
 	key := d.file("key", "#!/bin/sh\nprintf 'one\\ntwo\\033[1m' >&2\nexit 1\n")
-	if err := os.Chmod(key, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chmod(key, 0o700))
 	config := d.file("config.yaml", "current: shop\nprofiles:\n  shop:\n    base_url: https://pay.example.com\n"+
 		"    api_key_command: ["+key+"]\n")
 	f := d.till("-o", "json", "--config", config, "withdraw", "list")

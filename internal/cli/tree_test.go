@@ -136,9 +136,7 @@ func TestShownAddresses(t *testing.T) {
 // order id that is on its list, a create would be a conflict.
 func TestHelpUsesNoOrderOfTheDemo(t *testing.T) {
 	demo, err := sandbox.New(sandbox.WithSeed("demo"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer demo.Close()
 	dump, err := demo.Dump()
 	paid := regexp.MustCompile(`"order_id": "(\d+)"`).FindAllSubmatch(dump, -1)

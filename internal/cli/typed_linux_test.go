@@ -16,16 +16,12 @@ func TestHideTyped(t *testing.T) {
 	defer slave.Close()
 	modes := func() uint32 {
 		modes, err := unix.IoctlGetTermios(int(slave.Fd()), unix.TCGETS)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return modes.Lflag
 	}
 	before := modes()
 	show, err := terminal.HideTyped(slave)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if got := modes(); before&unix.ECHO == 0 || got != before&^unix.ECHO {
 		t.Errorf("the modes were %#x and are %#x: the echo alone must be gone", before, got)
 	}

@@ -32,13 +32,9 @@ func examplesFor(t *testing.T) (dir string, env []string, served string) {
 	t.Helper()
 	dir, bin := t.TempDir(), t.TempDir()
 	served = filepath.Join(bin, "served")
-	if err := os.CopyFS(dir, os.DirFS(absolute(t, "examples"))); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.CopyFS(dir, os.DirFS(absolute(t, "examples"))))
 	till, err := exec.LookPath("till")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	writeProgram(t, bin+"/till", `echo "$*" >>"$SERVED"; exec "$TILL" "$@"`)
 	path := bin + ":" + os.Getenv("PATH")
 	return dir, docsEnv(t, "PATH="+path, "SERVED="+served, "TILL="+till, "PYTHONDONTWRITEBYTECODE=1"), served
@@ -60,9 +56,7 @@ func TestWorkersInNode(t *testing.T) {
 	for worker := range workers {
 		writeFile(t, filepath.Join(dir, "node", fmt.Sprintf("worker%d.test.js", worker)), text)
 	}
-	if err := os.Remove(file); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(file))
 	concurrency := fmt.Sprintf("--test-concurrency=%d", workers)
 	cmd := command(t, env, "node", "--test", concurrency, "--test-reporter=spec")
 	cmd.Dir = filepath.Join(dir, "node")

@@ -104,9 +104,7 @@ git init -q . && git add -A && git -c user.name=till -c user.email=till@example.
 func out(t *testing.T) string {
 	t.Helper()
 	dir, err := made()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return dir
 }
 
@@ -158,13 +156,9 @@ func tarFiles(t *testing.T, r io.Reader) map[string][]byte {
 		if errors.Is(err, io.EOF) {
 			return files
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		data, err := io.ReadAll(archive)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if header.Typeflag == tar.TypeReg {
 			files[header.Name] = data
 		}
@@ -179,9 +173,7 @@ func gunzip(t *testing.T, name string) io.Reader {
 func gunzipped(t *testing.T, data string) io.Reader {
 	t.Helper()
 	r, err := gzip.NewReader(strings.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return r
 }
 
@@ -204,9 +196,7 @@ func unpack(t *testing.T, suffix string) map[string][]byte {
 		all = tarFiles(t, gunzip(t, file))
 	case ".zip":
 		archive, err := zip.OpenReader(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer archive.Close()
 		all = map[string][]byte{}
 		for _, f := range archive.File {
@@ -259,9 +249,7 @@ func tarEntries(t *testing.T, r io.Reader) (all []entry) {
 		if errors.Is(err, io.EOF) {
 			return all
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if header.Typeflag != tar.TypeReg && header.Typeflag != tar.TypeDir {
 			continue
 		}
@@ -273,25 +261,6 @@ func tarEntries(t *testing.T, r io.Reader) (all []entry) {
 }
 
 func TestEntriesHaveModesAndOwners(t *testing.T) {
-	lines := func(text string) (all []entry) { // of tar -v and of rpm, without links
-		for line := range strings.Lines(text) {
-			field := strings.Fields(line)
-			e := entry{name: strings.Trim(strings.TrimPrefix(field[len(field)-1], "."), "/")}
-			if field[1] != "root/root" {
-				e.uid = -1
-			}
-			for i, c := range field[0][1:] {
-				if c != '-' {
-					e.mode |= 1 << (8 - i)
-				}
-			}
-			if field[0][0] == 'd' {
-				e.mode |= fs.ModeDir
-			}
-			all = append(all, e)
-		}
-		return all
-	}
 	archives := map[string][]entry{
 		"linux.tar.gz":  tarEntries(t, gunzip(t, find(t, "linux_amd64.tar.gz"))),
 		"darwin.tar.gz": tarEntries(t, gunzip(t, find(t, "darwin_arm64.tar.gz"))),
@@ -300,19 +269,28 @@ func TestEntriesHaveModesAndOwners(t *testing.T) {
 		"image":         tarEntries(t, gunzipped(t, imageLayer(t, "amd64"))),
 	}
 	windows, err := zip.OpenReader(find(t, "windows_amd64.zip"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer windows.Close()
 	for _, f := range windows.File {
 		archives["zip"] = append(archives["zip"], entry{name: f.Name, mode: f.Mode()})
 	}
 	if _, err := exec.LookPath("dpkg-deb"); err == nil {
-		archives["deb"] = lines(run1(t, "dpkg-deb", "--contents", find(t, "linux_amd64.deb")))
+		archives["deb"] = tarEntries(t, strings.NewReader(run1(t, "dpkg-deb", "--fsys-tarfile", find(t, "linux_amd64.deb"))))
 	}
 	need(t, "rpm")
-	archives["rpm"] = lines(run1(t, "rpm", "-qp", "--nosignature", "--qf",
-		`[%{FILEMODES:perms} %{FILEUSERNAME}/%{FILEGROUPNAME} %{FILENAMES}\n]`, find(t, "linux_amd64.rpm")))
+	for line := range strings.Lines(run1(t, "rpm", "-qp", "--nosignature", "--qf",
+		`[%{FILEMODES} %{FILEUSERNAME}/%{FILEGROUPNAME} %{FILENAMES}\n]`, find(t, "linux_amd64.rpm"))) {
+		var mode fs.FileMode
+		var owner, name string
+		if _, err := fmt.Sscan(line, &mode, &owner, &name); err != nil || owner != "root/root" {
+			t.Errorf("%s: %v", line, err)
+		}
+		e := entry{name: strings.TrimPrefix(name, "/"), mode: mode & fs.ModePerm}
+		if mode&0o40000 != 0 {
+			e.mode |= fs.ModeDir
+		}
+		archives["rpm"] = append(archives["rpm"], e)
+	}
 
 	for archive, entries := range archives {
 		if len(entries) < 15 {
@@ -360,9 +338,7 @@ func TestBinarySaysItsCommit(t *testing.T) {
 		Version, Commit, Committed string
 		Modified                   bool
 	}
-	if err := json.Unmarshal([]byte(run1(t, program, "version", "-o", "json")), &version); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal([]byte(run1(t, program, "version", "-o", "json")), &version))
 	if version.Modified || len(version.Commit) != 40 || version.Committed != "2026-01-02T03:04:05Z" ||
 		!strings.HasPrefix(version.Version, "v0.0.0-20260102030405-"+version.Commit[:12]) {
 		t.Errorf("it says %+v", version)
@@ -372,17 +348,13 @@ func TestBinarySaysItsCommit(t *testing.T) {
 func TestEveryFileIsTheSameWhenMadeElsewhere(t *testing.T) {
 	first := out(t)
 	other := filepath.Join(t.TempDir(), "another folder")
-	if err := committed(other); err != nil {
-		t.Fatal(err)
-	}
+	must(t, committed(other))
 	second := filepath.Join(t.TempDir(), "out")
 	for name, value := range map[string]string{"GOAMD64": "v3", "GOFLAGS": "-tags=other", "TZ": "Asia/Tokyo",
 		"LC_ALL": "C"} {
 		t.Setenv(name, value)
 	}
-	if err := makeTree(other, second, tested()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, makeTree(other, second, tested()))
 	if a, b := read(t, first, "SHA256SUMS"), read(t, second, "SHA256SUMS"); a != b {
 		t.Errorf("the sums differ:\n%s\n%s", a, b)
 	}
@@ -391,18 +363,14 @@ func TestEveryFileIsTheSameWhenMadeElsewhere(t *testing.T) {
 func read(t *testing.T, parts ...string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(parts...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(data)
 }
 
 // write writes a file, makes its directory, and returns its name.
 func write(t *testing.T, name, text string, mode fs.FileMode) string {
 	t.Helper()
-	if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), mode)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), mode)))
 	return name
 }
 
@@ -465,9 +433,7 @@ func TestExportIsTheCommit(t *testing.T) {
 	sh(t, tree,
 		"git tag v1.2.3; git checkout -q --detach; echo 3 >ignored/embedded; echo 'data/one export-ignore' "+
 			">.git/info/attributes")
-	if err := export(tree, to); err != nil {
-		t.Fatal(err)
-	}
+	must(t, export(tree, to))
 	var files []string
 	for name := range strings.Lines(run1(t, "git", "-C", to, "ls-files", "--cached", "--others")) {
 		files = append(files, strings.TrimSpace(name))
@@ -647,9 +613,7 @@ func tree(t *testing.T, root string) (names []string) {
 		names = append(names, strings.TrimPrefix(name, root))
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return names
 }
 
@@ -699,10 +663,8 @@ func TestVersionsSortAsReleasesDo(t *testing.T) {
 func materials(t *testing.T) *cyclonedx.BOM {
 	t.Helper()
 	bom := cyclonedx.NewBOM()
-	if err := cyclonedx.NewBOMDecoder(strings.NewReader(read(t, find(t, "sbom.cdx.json"))),
-		cyclonedx.BOMFileFormatJSON).Decode(bom); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cyclonedx.NewBOMDecoder(strings.NewReader(read(t, find(t, "sbom.cdx.json"))),
+		cyclonedx.BOMFileFormatJSON).Decode(bom))
 	return bom
 }
 
@@ -794,9 +756,7 @@ func TestDebSaysWhatItIs(t *testing.T) {
 		t.Error(err)
 	}
 	changes, err := io.ReadAll(gunzip(t, filepath.Join(docs, "changelog.Debian.gz")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	const form = `^till \(0\.0\.0~git20260102030405-1\) unstable; urgency=medium\n\n  \* .+\n\n -- .+ <.+@.+>  Fri, 02 ` +
 		`Jan 2026 03:04:05 \+0000\n$`
 	if !regexp.MustCompile(form).Match(changes) {
@@ -831,13 +791,9 @@ func TestImageIsLoaded(t *testing.T) {
 	_, version := unpackSource(t)
 	for _, arch := range []string{"amd64", "arm64"} {
 		tag, err := name.NewTag("till:" + version + "-" + arch)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		image, err := tarball.ImageFromPath(find(t, "image.tar"), &tag)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if err := validate.Image(image); err != nil {
 			t.Error(err)
 		}
@@ -854,9 +810,7 @@ func TestImageRunsWithoutRights(t *testing.T) {
 	dir := t.TempDir()
 	run1(t, "tar", "-xf", find(t, "image.tar"), "-C", dir)
 	whole, err := layout.ImageIndexFromPath(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	indexes, err := partial.FindIndexes(whole, func(v1.Descriptor) bool { return true })
 	if err != nil || len(indexes) != 1 {
 		t.Fatalf("the archive has %d indexes: %v", len(indexes), err)
@@ -866,9 +820,7 @@ func TestImageRunsWithoutRights(t *testing.T) {
 		t.Fatalf("%d images are for this machine: %v", len(images), err)
 	}
 	config, err := images[0].ConfigFile()
-	if err = errors.Join(err, validate.Index(whole)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(err, validate.Index(whole)))
 	root := t.TempDir()
 	os.Chmod(filepath.Dir(root), 0o755)
 	unpack := exec.Command("tar", "-xp", "--numeric-owner", "-C", root)
@@ -881,9 +833,7 @@ func TestImageRunsWithoutRights(t *testing.T) {
 		t.Fatalf("the user is %q", user)
 	}
 	chroot, err := exec.LookPath("chroot")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	insideAs := func(user string, args ...string) (string, error) {
 		cmd := exec.Command("unshare", append([]string{"--mount", "--pid", "--fork", "--net", "--ipc", "--uts",
 			chroot, "--userspec=" + user, root}, append(config.Config.Entrypoint, args...)...)...)
@@ -909,9 +859,7 @@ func TestImageRunsWithoutRights(t *testing.T) {
 			t.Errorf("%s: journal list: %v: %s", other.user, err, text)
 		}
 	}
-	if err := os.RemoveAll(filepath.Join(root, "home/till/.local")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(filepath.Join(root, "home/till/.local")))
 	for _, c := range []struct{ args, prints string }{
 		{"version", "till v0.0.0-"},
 		{"--sandbox withdraw create --currency Btc --amount-minor 5 --address a --order-id 1 --yes", ""},
@@ -927,9 +875,7 @@ func TestImageRunsWithoutRights(t *testing.T) {
 		"--userspec=" + user, root}, config.Config.Entrypoint, config.Config.Cmd)...)
 	serve.Env = config.Config.Env
 	out, err := serve.StdoutPipe()
-	if err = cmp.Or(err, serve.Start()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmp.Or(err, serve.Start()))
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || !strings.HasSuffix(line, " http://127.0.0.1:8080\n") {
 		t.Errorf("without arguments: %v: %s", err, line)
 	}
@@ -1059,13 +1005,9 @@ func TestUnknownLicenceIsRefused(t *testing.T) {
 
 func TestManPagesAreUpToDate(t *testing.T) {
 	pages, err := manPages()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	entries, err := os.ReadDir("../../man")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if len(entries) != len(pages) {
 		t.Errorf("man has %d files, and there are %d pages: run make man", len(entries), len(pages))
 	}
@@ -1081,9 +1023,7 @@ func TestManPagesAreUpToDate(t *testing.T) {
 func TestManPagesOnATerminal(t *testing.T) {
 	need(t, "man", "groff")
 	dir := t.TempDir()
-	if err := writeMan(dir); err != nil {
-		t.Fatal(err)
-	}
+	must(t, writeMan(dir))
 	commands := 0
 	var walk func(*cobra.Command)
 	walk = func(cmd *cobra.Command) {
@@ -1143,9 +1083,7 @@ func helpOf(t *testing.T, cmd *cobra.Command) string {
 	t.Helper()
 	var text bytes.Buffer
 	cmd.SetOut(&text)
-	if err := cmd.Help(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Help())
 	return text.String()
 }
 
@@ -1166,9 +1104,7 @@ func rendered(t *testing.T, page string) string {
 func TestVerifyScript(t *testing.T) {
 	need(t, "ssh-keygen")
 	script, err := filepath.Abs("../../examples/verify.sh")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	keys := t.TempDir()
 	for _, name := range []string{"release", "stranger"} {
 		run1(t, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", filepath.Join(keys, name))
@@ -1221,13 +1157,9 @@ func TestVerifyScript(t *testing.T) {
 			for _, name := range []string{archive, filepath.Join(out(t), "SHA256SUMS")} {
 				write(t, filepath.Join(dir, filepath.Base(name)), read(t, name), 0o644)
 			}
-			if err := sign(dir, filepath.Join(keys, "release")); err != nil {
-				t.Fatal(err)
-			}
+			must(t, sign(dir, filepath.Join(keys, "release")))
 			sh(t, dir, in.Replace(c.change))
-			if err := os.MkdirAll(filepath.Join(elsewhere, filepath.Base(dir)), 0o755); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.MkdirAll(filepath.Join(elsewhere, filepath.Base(dir)), 0o755))
 			args := []string{script, filepath.Base(dir)}
 			if c.signer != "" {
 				args = append(args, filepath.Join(keys, c.signer+".signers"))
@@ -1250,4 +1182,12 @@ func sign(dir, key string) error {
 		return fmt.Errorf("%w: %s", err, text)
 	}
 	return nil
+}
+
+// must ends a test that cannot go on.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -62,17 +62,11 @@ func TestReleaseNeedsTheVulnerabilities(t *testing.T) {
 func TestPackagesAreSigned(t *testing.T) {
 	keys := t.TempDir()
 	pgp, err := openpgp.NewEntity("Release", "", "release@example.com", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var secret bytes.Buffer
-	if err := pgp.SerializePrivate(&secret, nil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, pgp.SerializePrivate(&secret, nil))
 	private, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	pemKey := pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(private)})
 	names := map[string]string{"TILL_PGP_KEY": write(t, filepath.Join(keys, "pgp"), secret.String(), 0o600),
 		"TILL_APK_KEY": write(t, filepath.Join(keys, "apk"), string(pemKey), 0o600)}
@@ -86,9 +80,7 @@ func TestPackagesAreSigned(t *testing.T) {
 		dir, out := t.TempDir(), t.TempDir()
 		s := &stage{dir: dir, version: "1.2.3", time: time.Unix(1e9, 0).UTC()}
 		b := build{platform: platform{"linux", "amd64"}, Path: filepath.Join(keys, "apk")}
-		if err := s.packages(b, out); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.packages(b, out))
 		for format, mark := range map[string]string{"deb": "_gpgorigin", "apk": ".SIGN.RSA."} {
 			text := read(t, out, s.name("linux", "amd64")+"."+format)
 			if format == "apk" {
@@ -111,8 +103,6 @@ func TestPackagesAreSigned(t *testing.T) {
 func firstName(t *testing.T, text string) string {
 	t.Helper()
 	first, err := tar.NewReader(gunzipped(t, text)).Next()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return first.Name
 }
