@@ -128,15 +128,6 @@ var beside = map[string][]string{
 // isDefault means the default of a setting that is a map, which is long.
 const isDefault = "default"
 
-func defaultOf(name string) string {
-	for _, s := range sandbox.Settings() {
-		if s.Name == name {
-			return s.Default
-		}
-	}
-	return ""
-}
-
 func TestEveryChoiceIsTried(t *testing.T) {
 	known := map[string]bool{}
 	for _, s := range sandbox.Settings() {
