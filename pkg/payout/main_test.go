@@ -1,12 +1,14 @@
 package payout
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -118,10 +120,7 @@ func (s *service) create(text []byte) (status int, answer string) {
 		status, answer, taken = s.onCreate(body)
 	}
 	if taken {
-		id := s.take(body)
-		if answer == "" {
-			answer = strconv.Quote(id)
-		}
+		answer = cmp.Or(answer, strconv.Quote(s.take(body)))
 	}
 	return status, answer
 }
@@ -197,12 +196,8 @@ func (s *service) cut(page, size int) (items []row, pageCount, total int) {
 func pageText(items []row, pageCount, total int) string {
 	shown := []row{}
 	for _, r := range items {
-		in := map[string]any{"currency": "Btc", "address": r["address"]}
-		listed := row{}
-		for k, v := range r {
-			listed[k] = v
-		}
-		listed["address"] = map[string]any{"Crypto": in}
+		listed := maps.Clone(r)
+		listed["address"] = map[string]any{"Crypto": map[string]any{"currency": "Btc", "address": r["address"]}}
 		shown = append(shown, listed)
 	}
 	return asText(row{"page_content": shown, "page_count": pageCount, "total": total})
@@ -243,11 +238,7 @@ func (s *service) wantCreates(n int) {
 	}
 }
 
-func (s *service) set(change func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	change()
-}
+func (s *service) set(change func()) { s.mu.Lock(); defer s.mu.Unlock(); change() }
 
 func (s *service) counts() (creates, gets, lists int) {
 	s.mu.Lock()
@@ -311,20 +302,14 @@ func newDesk(t testing.TB) *desk {
 
 var emptyJournal = sync.OnceValue(func() []byte {
 	dir, err := os.MkdirTemp("", "journal.*")
-	if err != nil {
-		panic(err)
-	}
 	defer os.RemoveAll(dir)
 	place := filepath.Join(dir, "journal.db")
-	j, err := journal.Open(context.Background(), place, journal.Options{Now: time.Now, User: "ann", Host: "till1"})
-	if err != nil {
-		panic(err)
+	j, opening := journal.Open(context.Background(), place, journal.Options{Now: time.Now, User: "ann", Host: "till1"})
+	if err = errors.Join(err, opening); err == nil {
+		err = j.Close()
 	}
-	if err := j.Close(); err != nil {
-		panic(err)
-	}
-	file, err := os.ReadFile(place)
-	if err != nil {
+	file, reading := os.ReadFile(place)
+	if err = errors.Join(err, reading); err != nil {
 		panic(err)
 	}
 	return file
@@ -483,11 +468,8 @@ func (d *desk) dies(w withdrawal) {
 	d.t.Helper()
 	other := d.open()
 	ok(d.t, other.Enter(context.Background()))
-	if _, err := other.Claim(context.Background(),
-		journal.Claim{OrderID: w.request.ExternalOrderID, Content: contentOf(w.request), Key: d.key,
-			AllowDuplicate: true}); err != nil {
-		d.t.Fatal(err)
-	}
+	ok(d.t, errorOf(other.Claim(context.Background(), journal.Claim{OrderID: w.request.ExternalOrderID,
+		Content: contentOf(w.request), Key: d.key, AllowDuplicate: true})))
 	other.Journal().Close()
 	for range 500 { // PostgreSQL takes a moment to notice
 		ok(d.t, d.ledger.Reap(context.Background()))
@@ -507,9 +489,7 @@ func (d *desk) bring(w withdrawal, out journal.Outcome) {
 		journal.Claim{OrderID: w.request.ExternalOrderID, Content: contentOf(w.request), Callback: w.request.Callback,
 			Key: d.key, Decimals: money.Unknown, AllowDuplicate: true})
 	ok(d.t, err)
-	if _, err := d.ledger.Finish(context.Background(), ticket, out); err != nil {
-		d.t.Fatal(err)
-	}
+	ok(d.t, errorOf(d.ledger.Finish(context.Background(), ticket, out)))
 }
 
 var (

@@ -298,8 +298,7 @@ func TestMakeDerivesOrderIDs(t *testing.T) {
 	if len(first["a"]) != 2 || first["a"][0] == first["a"][1] {
 		t.Fatal(first)
 	}
-	if want := deriveOrderID("may", "",
-		contentOf(under("", "a").request), 2); first["a"][1] != want {
+	if want := deriveOrderID("may", "", contentOf(under("", "a").request), 2); first["a"][1] != want {
 		t.Errorf("%v, want %s", first, want)
 	}
 	second := ids("btc,0.50000000,c,", "Btc,0.5,b,new note", "Btc,0.5,a,", "BTC,0.5 Btc,a,", "Btc,0.5,a,")

@@ -326,41 +326,33 @@ func TestInterruptionPreventsNewCalls(t *testing.T) {
 			d.wantNothing("4711")
 		})
 	}
-	t.Run("between the record and the call", func(t *testing.T) {
-		d := usedDesk(t)
-		ctx, cancel := context.WithCancel(t.Context())
-		d.now = func() time.Time { cancel(); return d.clock.Now() } // called right before the call
-		_, err := d.Send(ctx, t.Context(), asked("4711"))
-		if e := wantCall(t, err, api.NotSent, 0); !errors.Is(e.Err, context.Canceled) {
-			t.Error(err)
-		}
-		d.s.wantCreates(1)
-		if o := d.wantState("4711", StatePlanned); o.Reason != "not sent: it was stopped before it left" {
-			t.Errorf("the reason is %q", o.Reason)
-		}
-	})
-	t.Run("during the call", func(t *testing.T) {
-		d := usedDesk(t)
-		ctx, cancel := context.WithCancel(t.Context())
-		d.s.onCreate = func(map[string]any) (int, string, bool) { cancel(); return 200, "", true }
-		_, before, _ := d.s.counts()
-		sent, err := d.Send(ctx, t.Context(), asked("4711"))
-		if err != nil || sent.Order.ID != "w2" {
-			t.Errorf("got %+v, %v", sent, err)
-		}
-		if _, gets, _ := d.s.counts(); gets != before || sent.Note != "" {
-			t.Errorf("it was read back all the same: %d reads, %q", gets-before, sent.Note)
-		}
-		d.wantState("4711", StateAccepted)
-	})
-	t.Run("twice during the call", func(t *testing.T) {
-		d := usedDesk(t)
-		calls, cancel := context.WithCancel(t.Context())
-		d.s.onCreate = func(map[string]any) (int, string, bool) { cancel(); return 0, "", true }
-		wantKind(t, errorOf(d.Send(calls, calls, asked("4711"))), Unknown, "")
-		d.wantState("4711", StateUnknown)
-		d.s.wantCreates(2)
-	})
+	d := usedDesk(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	d.now = func() time.Time { cancel(); return d.clock.Now() } // called right before the call
+	_, err := d.Send(ctx, t.Context(), asked("4711"))
+	if e := wantCall(t, err, api.NotSent, 0); !errors.Is(e.Err, context.Canceled) {
+		t.Error(err)
+	}
+	d.s.wantCreates(1)
+	if o := d.wantState("4711", StatePlanned); o.Reason != "not sent: it was stopped before it left" || d.UnderWay() != 0 {
+		t.Errorf("the reason is %q, and %d are under way", o.Reason, d.UnderWay())
+	}
+
+	d = usedDesk(t)
+	ctx, cancel = context.WithCancel(t.Context())
+	d.s.answer(func() (int, string, bool) { cancel(); return 200, "", true })
+	_, before, _ := d.s.counts()
+	sent, err := d.Send(ctx, t.Context(), asked("4711"))
+	if _, gets, _ := d.s.counts(); err != nil || sent.Order.ID != "w2" || gets != before || sent.Note != "" {
+		t.Errorf("got %+v, %v; it was read back %d times all the same", sent, err, gets-before)
+	}
+	d.wantState("4711", StateAccepted)
+
+	ctx, cancel = context.WithCancel(t.Context()) // of the call itself
+	d.s.answer(func() (int, string, bool) { cancel(); return 0, "", true })
+	wantKind(t, errorOf(d.Send(ctx, ctx, asked("4712"))), Unknown, "")
+	d.wantState("4712", StateUnknown)
+	d.s.wantCreates(3)
 }
 
 func TestReadBackNoticesDroppedOrderIDs(t *testing.T) {
@@ -611,21 +603,13 @@ func TestUnderWay(t *testing.T) {
 	if !slices.Equal(seen, []int{0, 0, 0, 0, 1, 0, 0}) || told != "w1 before 0 reads" || d.UnderWay() != 0 {
 		t.Errorf("under way were %v, and the order was told as %q", seen, told)
 	}
-	for name, answer := range map[string]func() (int, string, bool){
-		"rejected": func() (int, string, bool) { return 422, envelope, false },
-		"unknown":  func() (int, string, bool) { return 0, "", true },
-	} {
-		d.s.set(func() { d.s.onCreate = func(map[string]any) (int, string, bool) { return answer() } })
-		w := asked("1" + fmt.Sprint(len(name)))
-		w.accepted = func(Order) { t.Errorf("%s: it is told as accepted", name) }
+	for orderID, answer := range map[string]func() (int, string, bool){"2": refusedBy, "3": lost} {
+		d.s.answer(answer)
+		w := asked(orderID)
+		w.accepted = func(Order) { t.Errorf("order %s is told as accepted", orderID) }
 		if _, err := d.send(w); err == nil || d.UnderWay() != 0 {
-			t.Errorf("%s: %v, %d under way", name, err, d.UnderWay())
+			t.Errorf("%v, %d under way", err, d.UnderWay())
 		}
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	d.now = func() time.Time { cancel(); return d.clock.Now() } // called right before the call
-	if _, err := d.Send(ctx, t.Context(), asked("4712")); err == nil || d.UnderWay() != 0 {
-		t.Errorf("kept back: %v, %d under way", err, d.UnderWay())
 	}
 }
 

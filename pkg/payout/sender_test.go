@@ -68,17 +68,24 @@ func TestSettleAfterHasADefault(t *testing.T) {
 	}
 }
 
+// TestSendRefusesBadOptionsAndRequests checks that nothing is recorded then either.
 func TestSendRefusesBadOptionsAndRequests(t *testing.T) {
 	s := newService(t)
 	sender, _ := newSender(t, s, Options{})
-	good := asked("4711").request
-	wantKind(t, errorOf(sender.Send(t.Context(), good, AllowDuplicate(), nil)), Invalid, "")
+	wantKind(t, errorOf(sender.Send(t.Context(), asked("4711").request, AllowDuplicate(), nil)), Invalid, "")
 	for _, orderID := range []string{"", "0", "07", "x"} {
-		bad := good
-		bad.ExternalOrderID = orderID
-		wantKind(t, errorOf(sender.Send(t.Context(), bad)), Invalid, "")
+		wantKind(t, errorOf(sender.Send(t.Context(), asked(orderID).request)), Invalid, "")
+	}
+	bad := asked("4711").request
+	bad.Amount.Minor = 0
+	_, err := sender.Send(t.Context(), bad)
+	if wantKind(t, err, Invalid, ""); !errors.As(err, new(*api.InvalidError)) {
+		t.Error(err)
 	}
 	s.wantCreates(0)
+	for o := range sender.Orders(t.Context(), Filter{}) {
+		t.Errorf("recorded was %+v", o)
+	}
 }
 
 // TestSenderShowsNoKey checks that no way of printing a Sender shows its key.
@@ -107,45 +114,36 @@ func TestErrorsHaveAKind(t *testing.T) {
 	if e := wantKind(t, err, NotFound, ""); !errors.Is(err, NotFound) || errors.Is(err, Unknown) || e.OrderID != "7" {
 		t.Errorf("%+v", e)
 	}
-	wantKind(t, errorOf(sender.Run(t.Context(), "cafe0001")), NotFound, "")
-	wantKind(t, j.Rename(t.Context(), Account{Address: s.URL, Name: "x"}, Account{Address: s.URL, Name: "y"}), Invalid, "")
 	_, err = OpenExistingJournal(t.Context(), filepath.Join(t.TempDir(), "none.db"))
 	if wantKind(t, err, JournalBroken, ""); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v", err)
 	}
-	for _, place := range []string{"postgres:/host/x", ""} {
-		wantKind(t, errorOf(OpenJournal(t.Context(), place)), JournalPlace, "")
+	s.answer(refusedBy)
+	_, err = sender.Send(t.Context(), asked("1").request)
+	if call := (*api.Error)(nil); !errors.As(err, &call) || call.Code != 2004 {
+		t.Errorf("the call is hidden: %v", err)
 	}
-	wantKind(t, errorOf(sender.Apply(t.Context(), nil, ApplyOptions{})), Invalid, "")
-	wantKind(t, errorOf(sender.Applier(t.Context(), nil, ApplyOptions{})), Invalid, "")
-
-	for _, c := range []struct {
-		status int
-		answer string
-		kind   Kind
-	}{{422, envelope, Rejected}, {401, envelope, Rejected}, {0, "", Unknown}, {500, "", Unknown}} {
-		s.set(func() { s.onCreate = func(map[string]any) (int, string, bool) { return c.status, c.answer, false } })
-		order := asked(fmt.Sprint(1000 + c.status))
-		_, err := sender.Send(t.Context(), order.request)
-		e := wantKind(t, err, c.kind, "")
-		if c.status == 422 {
-			if call := (*api.Error)(nil); !errors.As(err, &call) || call.Code != 2004 || e.Kind != Rejected {
-				t.Errorf("%d: the call is hidden: %v", c.status, err)
-			}
-		}
-	}
+	wantKind(t, err, Rejected, "")
+	s.answer(vanished)
 	closed := newService(t)
 	away, _ := newSender(t, closed, Options{Lookup: LookupNever})
 	closed.Close()
-	wantKind(t, errorOf(away.Send(t.Context(), asked("4711").request)), NotSent, "")
-}
-
-// TestKindOfACall checks the kind for each outcome of a call. After an outcome that the package does not
-// know, the withdrawal may have been paid.
-func TestKindOfACall(t *testing.T) {
-	for outcome, want := range map[api.Outcome]Kind{api.Unknown: Unknown, api.Rejected: Rejected, api.NotSent: NotSent,
-		api.Failed: ReadFailed, 99: Unknown} {
-		wantKind(t, asError(&api.Error{Outcome: outcome}), want, "")
+	for _, c := range []struct {
+		err  error
+		kind Kind
+	}{
+		{errorOf(sender.Run(t.Context(), "cafe0001")), NotFound},
+		{j.Rename(t.Context(), Account{Address: s.URL, Name: "x"}, Account{Address: s.URL, Name: "y"}), Invalid},
+		{errorOf(OpenJournal(t.Context(), "postgres:/host/x")), JournalPlace},
+		{errorOf(OpenJournal(t.Context(), "")), JournalPlace},
+		{errorOf(sender.Apply(t.Context(), nil, ApplyOptions{})), Invalid},
+		{errorOf(sender.Applier(t.Context(), nil, ApplyOptions{})), Invalid},
+		{errorOf(sender.Send(t.Context(), asked("2").request)), Unknown},
+		{errorOf(away.Send(t.Context(), asked("4711").request)), NotSent},
+		{asError(&api.Error{Outcome: api.Failed}), ReadFailed},
+		{asError(&api.Error{Outcome: 99}), Unknown}, // it may have been paid
+	} {
+		wantKind(t, c.err, c.kind, "")
 	}
 }
 
