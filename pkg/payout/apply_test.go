@@ -794,3 +794,34 @@ func TestDryRunSendsNothing(t *testing.T) {
 	}
 	d.s.wantCreates(0)
 }
+
+// TestRunStopsAt checks that a run sends what its plan says or nothing, if an order of it is paid with another
+// content, gets another content during the run, or its account is renamed.
+func TestRunStopsAt(t *testing.T) {
+	for want, tt := range map[string]struct {
+		arrange func(d *desk)
+		sent    []string
+	}{
+		"conflict": {arrange: func(d *desk) { d.takes("102"); d.s.rows[0]["address"] = "elsewhere" }},
+		"refused/" + RuleOrderID: {sent: []string{"101", "102"}, arrange: func(d *desk) {
+			changed, other := asked("103"), d.another()
+			changed.request.Amount.Minor = 1
+			d.s.onCreate = during("102", func() { other.bring(changed, outRejected) })
+		}},
+		"refused/" + RuleAccount: {arrange: func(d *desk) { // with the running sender's own journal, as if by another process
+			d.onPage(3, func() {
+				ok(t, d.ledger.Journal().Rename(t.Context(), d.ledger.Account(), Account{Address: d.s.URL, Name: "renamed"}))
+			})
+		}},
+	} {
+		d := newDesk(t)
+		p := d.plan(nil, dueTo(3)...)
+		tt.arrange(d)
+		wantErr(t, errorOf(d.apply(p, ApplyOptions{RetryRejected: true})), want)
+		d.wantArrived(tt.sent...)
+		if want == "conflict" { // which is from before then
+			wantErr(t, errorOf(d.apply(p, ApplyOptions{KeepGoing: true})), want)
+			d.wantArrived()
+		}
+	}
+}

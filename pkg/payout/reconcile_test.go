@@ -138,7 +138,8 @@ func TestReconcileCannotRead(t *testing.T) {
 	d := deskInDoubt(t, "10")
 	ctx, cancel := context.WithCancel(t.Context())
 	d.s.onPage = cancel
-	wantKind(t, errorOf(d.Reconcile(ctx)), Unknown, "")
+	d.bring(asked("12"), outUnknown)
+	wantKind(t, errorOf(d.Reconcile(ctx)), Unknown, "", "2 orders stay unknown")
 	d.wantState("10", StateUnknown)
 }
 
@@ -255,6 +256,7 @@ func TestResolvePaidAs(t *testing.T) {
 		"another amount":   {func(r row) { r["amount"] = row{"Crypto": row{"Btc": 1}} }, "w2", no},
 		"another unit":     {func(r row) { r["amount"] = row{"Fiat": row{"USD": 1}} }, "w2", ""},
 		"another address":  {func(r row) { r["address"] = "x" }, "w2", no},
+		"another memo":     {func(r row) { r["memo"] = "x" }, "w2", no},
 		"not there":        {func(r row) {}, "w3", "rejected"},
 		"another's":        {func(r row) {}, "w1", no},
 	} {

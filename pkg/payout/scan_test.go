@@ -125,6 +125,16 @@ func TestNewestIsHidden(t *testing.T) {
 	}
 }
 
+// TestNewestIsOfAnotherMerchant checks that a list proves nothing if it shows the last withdrawal as another
+// merchant's.
+func TestNewestIsOfAnotherMerchant(t *testing.T) {
+	d := usedDesk(t)
+	d.options.Lookup = LookupAlways
+	d.s.set(func() { d.s.rows[0]["merchant_id"] = "m2" })
+	wantKind(t, errorOf(d.send(asked("2"))), Conflict, "", `"m2"`)
+	d.s.wantCreates(1)
+}
+
 // TestNewestIsDoubted checks that the list must have the withdrawal before the newest one, if only a person
 // has said that the newest was accepted and that is in question. An empty list would otherwise say that it
 // was never sent.
