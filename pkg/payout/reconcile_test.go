@@ -541,3 +541,22 @@ func TestPaidAsAlthoughDifferent(t *testing.T) {
 	decision.PaidAs = "w1" // it belongs to another order
 	wantKind(t, d.Check(t.Context(), decision), Refused, RuleDecision)
 }
+
+// TestResolveAboutAnEarlierAttempt checks that a decision is refused if another person has decided and sent
+// the order again meanwhile.
+func TestResolveAboutAnEarlierAttempt(t *testing.T) {
+	d := deskInDoubt(t, "10")
+	d.clock.move(time.Hour)
+	hers := Decision{OrderIDs: []string{"10"}, Reason: "ann has asked"}
+	ok(t, d.Check(t.Context(), hers))
+	d.decides(notSent("10"))
+	wantKind(t, errorOf(d.Resolve(t.Context(), hers)), Refused, RuleDecision)
+	if o := d.wantState("10", StatePlanned); o.Resolved.Reason != "x" {
+		t.Errorf("it was decided: %+v", o.Resolved)
+	}
+	d.s.answer(lost)
+	wantKind(t, errorOf(d.send(asked("10"))), Unknown, "")
+	// It is unknown, as it was when the decision was checked.
+	wantKind(t, errorOf(d.Resolve(t.Context(), hers)), Refused, RuleDecision)
+	d.wantState("10", StateUnknown)
+}

@@ -767,3 +767,28 @@ func TestSenderBudgets(t *testing.T) {
 		d.s.wantCreates(2)
 	})
 }
+
+// TestLostRecordsAreLookedUp checks that a journal that has lost records looks every order up, in the whole
+// list, whatever the options say.
+func TestLostRecordsAreLookedUp(t *testing.T) {
+	for _, never := range []bool{true, false} {
+		for _, single := range []bool{true, false} {
+			d := usedDesk(t)
+			d.takes("101")
+			d.restored()
+			if d.options.Lookup = LookupNever; !never {
+				d.options.Lookup, d.options.Since, d.options.SinceTime = LookupAuto, "since", d.clock.Now()
+			}
+			d.s.from = nil
+			if single {
+				d.mustSend("101")
+			} else {
+				d.mustApply(d.plan(nil, due("101")), ApplyOptions{AlreadyPaid: 1}).want(t, "1 accepted")
+			}
+			d.s.wantCreates(1)
+			if len(d.s.from) < 2 || strings.Join(d.s.from, "") != "" {
+				t.Errorf("the list was read from %q", d.s.from)
+			}
+		}
+	}
+}
