@@ -37,8 +37,9 @@ func TestRefusedKey(t *testing.T) {
 }
 
 func TestOtherKey(t *testing.T) {
-	for _, source := range []config.Origin{{Kind: config.FromFlag}, {Kind: config.FromVariable}, {Kind: config.FromKeyring},
-		{Setting: "api_key_command"}, {Setting: "api_key_file"}, {Kind: config.FromSandbox}, {Kind: -1}} {
+	for _, source := range []config.Origin{{Kind: config.FromFlag}, {Kind: config.FromVariable},
+		{Kind: config.FromKeyring}, {Setting: "api_key_command"}, {Setting: "api_key_file"}, {Kind: config.FromSandbox},
+		{Kind: -1}} {
 		if otherKey(source).IsZero() {
 			t.Errorf("%q has no hint", source)
 		}

@@ -144,7 +144,8 @@ func TestMetricsOfManyAreKept(t *testing.T) {
 	}
 	writers.Wait()
 	for i := range commands {
-		p.has(fmt.Sprintf(`%s{file="till.prom",account="shop%d",command="command %d"} %d.000`, metrics.Success, i%2, i, 1000+i))
+		p.has(fmt.Sprintf(`%s{file="till.prom",account="shop%d",command="command %d"} %d.000`,
+			metrics.Success, i%2, i, 1000+i))
 	}
 }
 

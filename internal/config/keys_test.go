@@ -279,6 +279,11 @@ func TestStoreKey(t *testing.T) {
 	if key, _, err := k.Key(ctx, s); !errors.Is(err, ErrNoKey) {
 		t.Errorf("a refused key was stored: %v, %v", key, err)
 	}
+	own := keyFile(t, "mine", 0o600) // till does not remove a key file that a person has named
+	removed, err = k.DeleteKey(ctx, resolve(t, write(t, profileWith("api_key_file: "+own)), nil))
+	if removed != nil || err != nil || read(t, own) != "mine" {
+		t.Errorf("%v, %v", removed, err)
+	}
 	noBus()
 	fails(t, "unreachable", k.StoreKey(ctx, s, "k1"), "config", "no bus", "till auth login --store file")
 }
@@ -286,7 +291,7 @@ func TestStoreKey(t *testing.T) {
 func TestStoreKeyFileRefuses(t *testing.T) {
 	for says, s := range map[string]Settings{
 		"make one first":                       resolve(t, "", nil, "--base-url", origin1),
-		"goes to https://pay.example.com only": resolve(t, write(t, profileWith()), nil, "--base-url", "https://evil.example"),
+		"goes to https://pay.example.com only": resolve(t, write(t, profileWith()), nil, "--base-url", "https://x.example"),
 	} {
 		_, err := (Keys{Env: noEnv}).StoreKeyFile(s, "k1")
 		fails(t, says, err, "config", says)

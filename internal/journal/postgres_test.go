@@ -452,7 +452,7 @@ func TestPostgresKeepsThePassword(t *testing.T) {
 			"not let this user in (no [hidden], no dGlsbDp[hidden]Q)", true},
 		{"another name", "127.0.0.1", "?sslrootcert=" + authority, &cert.Certificate, "certificate is not trusted", false},
 		{"on this machine", "127.0.0.1", "?sslmode=disable", nil, "does not ask for scram-sha-256", false},
-		{"if it wants to", "127.0.0.1", "?sslmode=disable&require_auth=password", nil, "does not ask for scram-sha-256", false},
+		{"if asked", "127.0.0.1", "?sslmode=disable&require_auth=password", nil, "does not ask for scram-sha-256", false},
 		{"unverified", "127.0.0.1", "?sslmode=require", &cert.Certificate, "does not ask for scram-sha-256", false},
 	} {
 		address, got := fakeServer(t, test.host, test.cert)

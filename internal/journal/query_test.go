@@ -314,12 +314,7 @@ func TestAskedBeforeEachWithdrawal(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestAskedBeforeEachScan checks that the query before each scan reads only the orders that it is about.
-func TestAskedBeforeEachScan(t *testing.T) {
-	j := mustOpenFile(t, filepath.Join(t.TempDir(), "journal.db"))
-	defer j.Close()
+	// The one before each scan reads only the orders that it is about.
 	query := ordersWhere(unshown)
 	steps := stepsOf(t, j, query, 1)
 	if want := "SEARCH orders USING INDEX orders_unshown (account=?)"; !slices.Contains(steps, want) {

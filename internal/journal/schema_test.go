@@ -87,8 +87,8 @@ func TestOldVersionKnowsWhatWasShown(t *testing.T) {
 		must(t, old.write(t.Context(), func(tx *tx) error {
 			f := newFilling(tx)
 			for i, e := range told {
-				f.columns["order_row"] = f.insert("orders", map[string]any{"order_id": fmt.Sprint(i), "state": "unknown", "minor": 5,
-					"address": "bc1q", "attempt": 1, "doubt": 1, "last_doubt": 1})
+				f.columns["order_row"] = f.insert("orders", map[string]any{"order_id": fmt.Sprint(i), "state": "unknown",
+					"minor": 5, "address": "bc1q", "attempt": 1, "doubt": 1, "last_doubt": 1})
 				for _, e := range []struct{ what, withdrawal string }{{eventSending, ""}, {e.what, e.withdrawal},
 					{eventNotSent, ""}, {eventPaidAs, "w9"}} {
 					f.insert("events", map[string]any{"what": e.what, "state": "unknown", "minor": 5, "address": "",

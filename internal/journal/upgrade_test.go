@@ -88,7 +88,8 @@ func newFilling(t *tx) filling {
 	f := filling{t, map[string]any{"user_name": "ann", "host": "till1", "created": t.now, "changed": t.now, "noted": t.now,
 		"answered": t.now, "began": t.now, "at": t.now, "seen": t.now, "note": "a note", "currency": "crypto:Btc",
 		"unit": "crypto:Btc", "memo": "", "callback": "", "decimals": 8, "paid_before": 0, "reason": ""}}
-	f.columns["account"] = f.insert("accounts", map[string]any{"address": shop.Address, "name": shop.Name, "merchant": "m1"})
+	shop := map[string]any{"address": shop.Address, "name": shop.Name, "merchant": "m1"}
+	f.columns["account"] = f.insert("accounts", shop)
 	return f
 }
 
@@ -98,7 +99,8 @@ func fill(t *tx, version int) {
 	f.insert("keys", map[string]any{"fingerprint": "key1", "how": "used"})
 	var run int64
 	if version >= withRuns {
-		run = f.insert("runs", map[string]any{"name": "0badc0de", "digest": "sha256:0badc0de", "plan": "staff.plan", "batch": "may"})
+		run = f.insert("runs", map[string]any{"name": "0badc0de", "digest": "sha256:0badc0de", "plan": "staff.plan",
+			"batch": "may"})
 	}
 	for place, u := range toUpgrade() {
 		u.fill(f, version, run, place)
@@ -144,11 +146,12 @@ func (u upgraded) fill(f filling, version int, run int64, place int) {
 		if version < withAttemptTable {
 			break
 		}
-		attempt := map[string]any{"order_row": row, "number": i + 1, "sender": u.sender, "ended": "", "outcome": string(outcome)}
-		if outcome != order.UnderWay {
-			attempt["ended"] = f.now
+		ended := f.now
+		if outcome == order.UnderWay {
+			ended = ""
 		}
-		f.insert("attempts", attempt)
+		f.insert("attempts", map[string]any{"order_row": row, "number": i + 1, "sender": u.sender, "ended": ended,
+			"outcome": string(outcome)})
 	}
 	for _, what := range u.events {
 		e := map[string]any{"order_row": row, "what": what, "state": string(u.state)}
@@ -173,7 +176,7 @@ func TestUpgrade(t *testing.T) {
 				must(t, j.write(t.Context(), func(tx *tx) error { fill(tx, version); return nil }))
 				j.Close()
 				checkUpgraded(t, open(), version)
-				want := fmt.Sprintf("is of a newer version of till (%d, this one knows %d): use that version", len(schema()), version)
+				want := fmt.Sprintf("is of a newer version of till (%d, this one knows %d): use that", len(schema()), version)
 				wantErr(t, "the older till", Broken, want)(
 					Open(t.Context(), placeOf(j), Options{Now: j.options.Now, ownClock: true, steps: schema()[:version]}))
 				wantState(t, open(), "open", order.Unknown)
@@ -194,8 +197,8 @@ func checkUpgraded(t *testing.T, j *book, version int) {
 				t.Errorf("%s has the attempt %+v", u.id, a)
 			}
 		}
-		if o.Content != u.content() || o.ID != u.withdrawal || o.Shown != u.withdrawal || o.Note != "a note" || o.User != "ann" ||
-			!slices.Equal(outcomes, u.attempts) || o.Sent.IsZero() != (len(u.attempts) == 0) {
+		if o.Content != u.content() || o.ID != u.withdrawal || o.Shown != u.withdrawal || o.Note != "a note" ||
+			o.User != "ann" || !slices.Equal(outcomes, u.attempts) || o.Sent.IsZero() != (len(u.attempts) == 0) {
 			t.Errorf("%s became %+v", u.id, o)
 		}
 		var what []string

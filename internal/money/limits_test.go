@@ -41,10 +41,10 @@ a and b: Btc 1 Btc b =>
 a and b: Btc 1 Btc a, Btc 1 Btc B => allow_list 1 the address "B" is not
 segwit and ethereum: Btc 1 Btc SEGWIT, Btc 1 Btc ethereum =>
 SEGWIT: Btc 1 Btc segwit =>
-none: Btc 1 Btc, Btc 1 Btc mistyped => address 1 the shape of a Bitcoin address, but its checksum is wrong|add --allow-bad-address
+none: Btc 1 Btc, Btc 1 Btc mistyped => address 1 Bitcoin address, but its checksum is wrong|add --allow-bad-address
 none: Btc 1 Btc mistyped => address 0 its checksum is wrong|till currency set Btc --address-format none
 bad addresses: Btc 1 Btc mistyped =>
-none: Btc 1 Btc a 1234567890123450 => address 0 "1234567890123450" has only zeros after its 15th digit|--allow-bad-address
+none: Btc 1 Btc a 1234567890123450 => address 0 "1234567890123450" has only zeros after its 15th|--allow-bad-address
 none: Btc 1 Btc a 1234567890123451, Btc 1 Btc a 100000000000000 =>
 `
 
@@ -53,7 +53,8 @@ func TestLimits(t *testing.T) {
 	oneBtc := []api.Amount{crypt("Btc", 1)}
 	limits := map[string]Limits{
 		"none": {}, "withdrawal": {MaxPerWithdrawal: withdrawal}, "run": {MaxPerRun: run}, "run of Btc": {MaxPerRun: oneBtc},
-		"all":                 {MaxPerWithdrawal: withdrawal, MaxPerRun: run, Unlimited: []api.Currency{{Kind: api.Crypto, Code: "XLR"}}},
+		"all": {MaxPerWithdrawal: withdrawal, MaxPerRun: run,
+			Unlimited: []api.Currency{{Kind: api.Crypto, Code: "XLR"}}},
 		"run, not Usd":        {MaxPerRun: run, Unlimited: []api.Currency{usd}},
 		"run of Btc, not Btc": {MaxPerRun: oneBtc, Unlimited: []api.Currency{btc}},
 		"run of a cent":       {MaxPerRun: []api.Amount{fia("USD", 1)}},
@@ -63,8 +64,8 @@ func TestLimits(t *testing.T) {
 		"bad addresses":       {AllowBadAddress: true},
 	}
 	kinds := map[string]api.Kind{"usd": api.Fiat, "eur": api.Fiat, "btc": api.Crypto, "xlr": api.Crypto}
-	addresses := map[string]string{"segwit": segwit, "SEGWIT": strings.ToUpper(segwit), "ethereum": strings.ToLower(ethereum),
-		"mistyped": segwit[:41], "": "a"}
+	addresses := map[string]string{"segwit": segwit, "SEGWIT": strings.ToUpper(segwit),
+		"ethereum": strings.ToLower(ethereum), "mistyped": segwit[:41], "": "a"}
 	for line := range strings.SplitSeq(strings.Trim(limited, "\n"), "\n") {
 		given, want, _ := strings.Cut(line, " =>")
 		name, list, _ := strings.Cut(given, ": ")

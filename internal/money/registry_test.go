@@ -121,8 +121,9 @@ func TestParseCurrency(t *testing.T) {
 	}
 	for text, says := range map[string]string{
 		"": "is not a code", "crypto:": "is not a code", "crypto:a b": "is not a code", "crypto:a:b": "is not a code",
-		"crypto:-a": "is not a code", "crypto:12": "is not a code", " usd": "is not a code", `{"Crypto":"Btc"}`: "is not a code",
-		"crypto:a\nb": "is not a code", "c" + strings.Repeat("x", 32): "is not a code",
+		"crypto:-a": "is not a code", "crypto:12": "is not a code", " usd": "is not a code",
+		`{"Crypto":"Btc"}`: "is not a code",
+		"crypto:a\nb":      "is not a code", "c" + strings.Repeat("x", 32): "is not a code",
 		"bt\u0441":   "is not a code", // a Cyrillic letter
 		"Doge":       "write crypto:Doge or fiat:Doge",
 		"crypto:USD": "USD is known as a fiat currency: write Usd",

@@ -109,7 +109,8 @@ func TestCheckRefusesBadOptions(t *testing.T) {
 		if test.want == "" && err == nil {
 			continue
 		}
-		if typed := new(usage.Error); test.want == "" || !errors.As(err, &typed) || !strings.Contains(err.Error(), test.want) {
+		if typed := new(usage.Error); test.want == "" || !errors.As(err, &typed) ||
+			!strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want a *usage.Error with %q", test.name, err, test.want)
 		}
 		// List and One refuse the same options, and write nothing.

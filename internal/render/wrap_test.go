@@ -14,7 +14,7 @@ func TestWrapWords(t *testing.T) {
 	}{
 		{"at a space", "one two three", 8, []string{"one two", "  three"}},
 		{"the indent counts", "a bcdef ghijk l", 7, []string{"a bcdef", "  ghijk", "  l"}},
-		{"a digest stays whole", "digest " + digest + ", and more", 40, []string{"digest", "  " + digest + ",", "  and more"}},
+		{"a digest stays whole", "digest " + digest + ", or", 40, []string{"digest", "  " + digest + ",", "  or"}},
 		{"no break that gains nothing", "a " + digest, 20, []string{"a " + digest}},
 		{"not at a hyphen", "an id 7c9e6679-7425-40de", 12, []string{"an id", "  7c9e6679-7425-40de"}},
 		{"a space at the end stays", "Send it? [y/N] ", 10, []string{"Send it?", "  [y/N] "}},

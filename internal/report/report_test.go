@@ -52,6 +52,8 @@ func brief(rows iter.Seq[Row]) []string {
 	return lines
 }
 
+func totals(r *Report) []string { return brief(slices.Values(r.Totals())) }
+
 func must(t rapid.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -129,8 +131,9 @@ func TestCurrency(t *testing.T) {
 	r := added(t, Query{By: []Group{ByDay}, Currency: "uSd", Days: true}, shop) // the unreadable time is that of euros
 	same(t, "rows", brief(r.Rows()),
 		[]string{"2026-05-03 USD n=1 volume=100 rebates=10 share=1000 last=2026-05-03T10:00:00"})
-	same(t, "totals", brief(slices.Values(r.Totals())), []string{"USD n=1 volume=100 rebates=10 share=1000 last=2026-05-03T10:00:00"})
-	same(t, "sellers", brief(slices.Values(r.Sellers())), []string{"N USD n=1 volume=100 rebates=10 share=1000 last=2026-05-03T10:00:00"})
+	same(t, "totals", totals(r), []string{"USD n=1 volume=100 rebates=10 share=1000 last=2026-05-03T10:00:00"})
+	same(t, "sellers", brief(slices.Values(r.Sellers())),
+		[]string{"N USD n=1 volume=100 rebates=10 share=1000 last=2026-05-03T10:00:00"})
 	for code, want := range map[string]int{"USD": 1, "EUR": 0, "DOGE": 0} {
 		_, points := r.Timeline(code, 60)
 		same(t, "the timeline of "+code, len(points), want)
@@ -209,7 +212,7 @@ func TestCompare(t *testing.T) {
 		api.ResellerStats{ID: north, InvoiceRebates: []api.InvoiceRebate{one("2026-03-31T08:00:00", "EUR", 70)}})
 	same(t, "days", brief(r.Rows()),
 		[]string{"2026-04-30 EUR n=0 volume=0 rebates=0 share=<nil> last= before=70/7 change=-1000"})
-	same(t, "totals", brief(slices.Values(r.Totals())), []string{"EUR n=0 volume=0 rebates=0 share=<nil> last= before=70/7 change=-1000"})
+	same(t, "totals", totals(r), []string{"EUR n=0 volume=0 rebates=0 share=<nil> last= before=70/7 change=-1000"})
 
 	// Ten days are compared with the ten days before them, regardless of months and weeks.
 	ten := span(t, "2026-02-03T00:00", "2026-02-13T00:00")
@@ -255,13 +258,15 @@ func TestRunningSpan(t *testing.T) {
 		{"2026-11-01", "2026-12-01", "", "2026-11-23T12:00", true, "2026-10-01T00:00:00 2026-10-23T23:59:59"},
 		// A time of day, and an age, whose end is the present second.
 		{"2026-11-23T08:00", "2026-11-23T18:00", "", "2026-11-23T12:00", true, "2026-11-22T22:00:00 2026-11-23T07:59:59"},
-		{"2026-11-16T12:00:01", "2026-11-23T12:00:01", "", "2026-11-23T12:00", false, "2026-11-09T12:00:01 2026-11-16T12:00:00"},
+		{"2026-11-16T12:00:01", "2026-11-23T12:00:01", "", "2026-11-23T12:00", false,
+			"2026-11-09T12:00:01 2026-11-16T12:00:00"},
 		// At no time in particular.
 		{"2026-05-01", "2026-06-01", "", "0001-01-01", false, "2026-04-01T00:00:00 2026-04-30T23:59:59"},
 		{"2026-03-01", "2026-04-01", "", "0001-01-01", false, "2026-02-01T00:00:00 2026-02-28T23:59:59"},
 		{"2026-05-03", "2026-05-10", "", "0001-01-01", false, "2026-04-26T00:00:00 2026-05-02T23:59:59"},
 		{"2026-05-01", "2026-06-02", "", "0001-01-01", false, "2026-03-30T00:00:00 2026-04-30T23:59:59"},
-		{"2026-05-03T10:00:00.25", "2026-05-03T11:00:00.75", "", "0001-01-01", false, "2026-05-03T08:59:59 2026-05-03T10:00:00"},
+		{"2026-05-03T10:00:00.25", "2026-05-03T11:00:00.75", "", "0001-01-01", false,
+			"2026-05-03T08:59:59 2026-05-03T10:00:00"},
 	} {
 		s := span(t, test.from, test.to)
 		s.Unit = test.unit
@@ -295,11 +300,11 @@ func TestCompareRunning(t *testing.T) {
 	march := span(t, "2026-03-01", "2026-04-01")
 	march.Unit = ByMonth
 	q := Query{By: []Group{ByDay}, Span: march, Compare: true, Now: written(t, "2026-03-27T12:00")}
-	same(t, "27 March", brief(slices.Values(added(t, q, shop).Totals())),
+	same(t, "27 March", totals(added(t, q, shop)),
 		[]string{"EUR n=2 volume=5000 rebates=500 share=1000 last=2026-03-31T11:59:59 before=10/1 change=499000"})
 	q.Now = written(t, "2026-03-31T12:00")
 	r := added(t, q, shop)
-	same(t, "31 March", brief(slices.Values(r.Totals())),
+	same(t, "31 March", totals(r),
 		[]string{"EUR n=2 volume=5000 rebates=500 share=1000 last=2026-03-31T11:59:59 before=210/21 change=22810"})
 	same(t, "days", brief(r.Rows()), []string{
 		"2026-03-01 EUR n=1 volume=1000 rebates=100 share=200 last=2026-03-01T00:00:00 before=10/1 change=99000",
@@ -371,13 +376,13 @@ func TestSpellings(t *testing.T) {
 	for range 2 {
 		r := added(t, Query{By: []Group{ByCurrency}}, shops...)
 		same(t, "spellings", r.Spellings(), [][]string{{"DOGE", "Doge", "doge"}})
-		same(t, "codes", brief(slices.Values(r.Totals()))[0], "DOGE n=3 volume=300 rebates=30 share=1000 last=2026-05-03T10:00:00")
+		same(t, "codes", totals(r)[0], "DOGE n=3 volume=300 rebates=30 share=1000 last=2026-05-03T10:00:00")
 		slices.Reverse(shops)
 	}
 	r := New(Query{By: []Group{ByCurrency}})
 	r.Spell("DOGE")
 	must(t, r.Add(shops[0]))
-	same(t, "told before", brief(slices.Values(r.Totals()))[0], "DOGE n=1 volume=100 rebates=10 share=1000 last=2026-05-03T10:00:00")
+	same(t, "told before", totals(r)[0], "DOGE n=1 volume=100 rebates=10 share=1000 last=2026-05-03T10:00:00")
 	if len(r.Totals()) != 3 || len(r.Differences()) != 6 {
 		t.Errorf("a spelling is no currency of its own: %v, %v", r.Totals(), r.Differences())
 	}
