@@ -62,21 +62,11 @@ func TestBudget(t *testing.T) {
 			}
 			return ticket
 		}
-		ends := func(ticket Ticket, out Outcome) {
-			t.Helper()
-			mustDo(t)(j.Finish(t.Context(), ticket, out))
-		}
+		ends := func(ticket Ticket, out Outcome) { mustFinish(t, j, ticket, out) }
 		yes, midnight := time.Time{}, time.Date(2026, 11, 1, 0, 0, 0, 0, berlin)
-		before := paying("1", 30, nil) // before there was a budget
-		first, err := j.Claim(t.Context(), before)
-		must(t, err)
-		ends(first, accepted("w1"))
-		none, err := j.Claim(t.Context(), paying("0", 30, nil)) // and is not taken
-		must(t, err)
-		ends(none, rejected)
-		if _, err := j.Settle(t.Context(), Evidence{OrderID: "90", Withdrawal: "w90", Content: tea}); err != nil {
-			t.Fatal(err) // and what others have sent
-		}
+		ends(mustClaim(t, j, paying("1", 30, nil)), accepted("w1"))                // before there was a budget
+		ends(mustClaim(t, j, paying("0", 30, nil)), rejected)                      // and is not taken
+		mustSettle(t, j, Evidence{OrderID: "90", Withdrawal: "w90", Content: tea}) // and what others have sent
 		claims("2", 71, 70, midnight)
 		second := claims("2", 70, 0, yes)
 		claims("3", 1, 0, midnight)
@@ -191,9 +181,7 @@ func TestFreeze(t *testing.T) {
 		}
 		mustDo(t)(other.in(t, order.Account{Address: shop.Address, Name: "another"}).Claim(t.Context(), claim("2")))
 		must(t, j.Freeze(t.Context(), false, "a new key"))
-		if _, err := other.Claim(t.Context(), claim("2")); err != nil {
-			t.Error(err)
-		}
+		mustClaim(t, other, claim("2"))
 		all, err := j.Freezes(t.Context())
 		if err != nil || len(all) != 3 || all[1] != want || all[2].Frozen || all[2].Reason != "a new key" {
 			t.Errorf("the decisions are %+v (%v)", all, err)

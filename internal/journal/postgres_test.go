@@ -307,6 +307,7 @@ func TestPostgresVerifiesOtherMachines(t *testing.T) {
 		{address: "postgres:///till?host=/tmp,db.test&sslmode=disable", refused: true},
 		{address: "postgres:///till?sslmode=disable", env: "PGHOST=db.test", refused: true},
 		{address: "postgres:///till?service=far&sslmode=disable&servicefile=" + service, refused: true},
+		{address: "postgres://till@0.0.0.0/till?sslmode=disable", refused: true},
 		{address: "postgres://till@127.0.0.1.evil.test/till?sslmode=disable", refused: true},
 		{address: "postgres://till@127.0.0.1/till?sslmode=disable"},
 		{address: "postgres://till@[::1]/till?sslmode=prefer"},

@@ -100,9 +100,7 @@ func TestClaimRefusesDuplicates(t *testing.T) {
 				t.Errorf("%s: got %v, want a duplicate that is %s", test.name, err, test.want)
 			case test.want != "":
 				c.AllowDuplicate = true
-				if _, err := j.Claim(t.Context(), c); err != nil {
-					t.Errorf("%s, allowed: %v", test.name, err)
-				}
+				mustClaim(t, j, c)
 			}
 		}
 		// An order that was sent by a slow clock, and is accepted now, counts from now.
@@ -134,9 +132,7 @@ func TestClaimRefusesDuplicates(t *testing.T) {
 			c := other("parts", 0)
 			c.OrderID += string(rune('a' + i))
 			change(&c.Content)
-			if _, err := j.Claim(t.Context(), c); err != nil {
-				t.Errorf("change %d: %v", i, err)
-			}
+			mustClaim(t, j, c)
 		}
 		// Another callback does not.
 		c := other("parts", 0)
@@ -160,8 +156,7 @@ func TestClaimRecordsItsContent(t *testing.T) {
 		}
 		twin.Window = time.Hour
 		wantErr(t, "the same content", Duplicate)(j.Claim(t.Context(), twin))
-		first := claim("1").Content
-		twin.Content = first
+		twin.Content = claim("1").Content
 		mustClaim(t, j, twin)
 	})
 }
@@ -235,9 +230,7 @@ func TestAnswerWithAnotherOrdersID(t *testing.T) {
 		}
 		// Ids belong to an account.
 		elsewhere := order.Account{Address: "http://other.test", Name: "shop"}
-		ticket, err := j.in(t, elsewhere).Claim(t.Context(), claim("2"))
-		must(t, err)
-		wantIs(t, "the same id of another service", mustFinish(t, j, ticket, accepted("w1")), order.Accepted)
+		mustFinishFor(t, j, elsewhere, claim("2"), accepted("w1"))
 	})
 }
 
