@@ -125,8 +125,8 @@ func unknownFaults(elsewhere string) []fault {
 		}
 		all = append(all, f)
 	}
-	for name, body := range illFormedEnvelopes() {
-		all = append(all, replied("400 with "+name, 400, once, body))
+	for _, body := range illFormedEnvelopes() {
+		all = append(all, replied("400 with "+body, 400, once, body))
 	}
 	for i := range all {
 		if all[i].read == 0 {
@@ -136,37 +136,27 @@ func unknownFaults(elsewhere string) []fault {
 	return all
 }
 
-func illFormedEnvelopes() map[string]string {
+func illFormedEnvelopes() []string {
 	const inner = `{"code":1,"reason":"r","description":"d"}`
-	return map[string]string{
-		"a key beside error":       `{"error":{"code":1,"reason":"r","description":"d"},"id":"w-1"}`,
-		"an object beside error":   `{"error":` + inner + `,"trace":` + inner + `}`,
-		"a key before error":       `{"id":"w-1","error":{"code":1,"reason":"r","description":"d"}}`,
-		"two errors":               `{"error":` + inner + `,"error":` + inner + `}`,
-		"a float code":             `{"error":{"code":1.0,"reason":"r","description":"d"}}`,
-		"an exponent in the code":  `{"error":{"code":1e3,"reason":"r","description":"d"}}`,
-		"a code as a string":       `{"error":{"code":"1","reason":"r","description":"d"}}`,
-		"a code beyond 64 bits":    `{"error":{"code":9223372036854775808,"reason":"r","description":"d"}}`,
-		"a null code":              `{"error":{"code":null,"reason":"r","description":"d"}}`,
-		"no code":                  `{"error":{"reason":"r","description":"d"}}`,
-		"no reason":                `{"error":{"code":1,"description":"d"}}`,
-		"no description":           `{"error":{"code":1,"reason":"r"}}`,
-		"a null description":       `{"error":{"code":1,"reason":"r","description":null}}`,
-		"a number for a reason":    `{"error":{"code":1,"reason":2,"description":"d"}}`,
-		"two codes":                `{"error":{"code":1,"code":2,"reason":"r","description":"d"}}`,
-		"a capital letter":         `{"Error":{"code":1,"reason":"r","description":"d"}}`,
-		"an error that is a text":  `{"error":"no"}`,
-		"an error that is null":    `{"error":null}`,
-		"an error that is a list":  `{"error":[{"code":1,"reason":"r","description":"d"}]}`,
-		"no key":                   `{}`,
-		"a bare string":            `"error"`,
-		"trailing data":            `{"error":{"code":1,"reason":"r","description":"d"}} x`,
-		"a cut end":                `{"error":{"code":1,"reason":"r","description":"d"}`,
-		"invalid UTF-8":            "{\"error\":{\"code\":1,\"reason\":\"\xff\",\"description\":\"d\"}}",
-		"nothing":                  "",
-		"HTML":                     "<html>400 Bad Request</html>",
-		"a list around it":         `[{"error":{"code":1,"reason":"r","description":"d"}}]`,
-		"an envelope within error": `{"error":{"error":{"code":1,"reason":"r","description":"d"}}}`,
+	return []string{
+		`{"error":{"code":1,"reason":"r","description":"d"},"id":"w-1"}`,
+		`{"error":` + inner + `,"trace":` + inner + `}`,
+		`{"id":"w-1","error":{"code":1,"reason":"r","description":"d"}}`,
+		`{"error":` + inner + `,"error":` + inner + `}`, `{"error":{"code":1.0,"reason":"r","description":"d"}}`,
+		`{"error":{"code":1e3,"reason":"r","description":"d"}}`,
+		`{"error":{"code":"1","reason":"r","description":"d"}}`,
+		`{"error":{"code":9223372036854775808,"reason":"r","description":"d"}}`,
+		`{"error":{"code":null,"reason":"r","description":"d"}}`, `{"error":{"reason":"r","description":"d"}}`,
+		`{"error":{"code":1,"description":"d"}}`, `{"error":{"code":1,"reason":"r"}}`,
+		`{"error":{"code":1,"reason":"r","description":null}}`, `{"error":{"code":1,"reason":2,"description":"d"}}`,
+		`{"error":{"code":1,"code":2,"reason":"r","description":"d"}}`,
+		`{"Error":{"code":1,"reason":"r","description":"d"}}`, `{"error":"no"}`, `{"error":null}`,
+		`{"error":[{"code":1,"reason":"r","description":"d"}]}`, `{}`, `"error"`,
+		`{"error":{"code":1,"reason":"r","description":"d"}} x`,
+		`{"error":{"code":1,"reason":"r","description":"d"}`,
+		"{\"error\":{\"code\":1,\"reason\":\"\xff\",\"description\":\"d\"}}", "", "<html>400 Bad Request</html>",
+		`[{"error":{"code":1,"reason":"r","description":"d"}}]`,
+		`{"error":{"error":{"code":1,"reason":"r","description":"d"}}}`,
 	}
 }
 
