@@ -128,16 +128,11 @@ func TestFilterSettings(t *testing.T) {
 func TestFilterRefused(t *testing.T) {
 	b := newBox(t)
 	for body, names := range map[string]string{
-		`{}`:                                         "currencies",
-		`{"currencies":[]}`:                          "tags",
-		`{"tags":[]}`:                                "currencies",
-		`{"currencies":{},"tags":[]}`:                "currencies",
-		`{"currencies":["Btc"],"tags":[]}`:           "currencies[0]",
-		`{"currencies":[],"tags":["Unheard"]}`:       "Unheard",
-		`{"currencies":[],"tags":[],"from":5}`:       "from",
-		`{"currencies":[],"tags":[],"from":"today"}`: "from",
-		`{"currencies":[],"tags":[],"to":""}`:        "to",
-		`{"currencies":[],"tags":[],"page":1}`:       "page",
+		`{}`: "currencies", `{"currencies":[]}`: "tags", `{"tags":[]}`: "currencies",
+		`{"currencies":{},"tags":[]}`: "currencies", `{"currencies":["Btc"],"tags":[]}`: "currencies[0]",
+		`{"currencies":[],"tags":["Unheard"]}`: "Unheard", `{"currencies":[],"tags":[],"from":5}`: "from",
+		`{"currencies":[],"tags":[],"from":"today"}`: "from", `{"currencies":[],"tags":[],"to":""}`: "to",
+		`{"currencies":[],"tags":[],"page":1}`:                                                "page",
 		`{"currencies":[],"tags":[],"from":"2026-05-04T00:00:00","to":"2026-05-03T00:00:00"}`: "from",
 	} {
 		b.refused(b.send("POST", listPath, body), 400, "invalid_body", names)
