@@ -48,24 +48,18 @@ func isOneOf(t reflect.Type) bool {
 	return t.PkgPath() == reflect.TypeFor[Facts]().PkgPath() && strings.HasPrefix(t.Name(), "OneOf[")
 }
 
-// Document is the output that a schema describes.
-type Document struct {
-	Title string
-	Types []reflect.Type    // the output is of one of these
-	About map[string]string // what the members of the outermost objects mean
-}
-
-// Schema returns the schema of a document as indented JSON. It panics if there is none.
-func Schema(f Facts, d Document) string {
+// Schema returns the schema of an output as indented JSON. The output is of one of the types, and about says what the
+// members of the outermost objects mean. It panics if there is none.
+func Schema(f Facts, title string, about map[string]string, types ...reflect.Type) string {
 	g := &generator{Facts: f, defs: map[string]*Node{}, types: map[string]reflect.Type{}}
 	var kinds []*Node
-	for _, t := range d.Types {
+	for _, t := range types {
 		n := g.node(t)
 		if !slices.ContainsFunc(kinds, func(other *Node) bool { return reflect.DeepEqual(n, other) }) {
 			kinds = append(kinds, n)
 		}
-		for name, about := range d.About {
-			g.describe(t, name, about)
+		for name, text := range about {
+			g.describe(t, name, text)
 		}
 	}
 	whole := *kinds[0]
@@ -73,7 +67,7 @@ func Schema(f Facts, d Document) string {
 		g.setApart(kinds)
 		whole = Node{AnyOf: kinds}
 	}
-	whole.Schema, whole.Title, whole.Defs = "https://json-schema.org/draft/2020-12/schema", d.Title, g.defs
+	whole.Schema, whole.Title, whole.Defs = "https://json-schema.org/draft/2020-12/schema", title, g.defs
 	text, err := json.MarshalIndent(whole, "", "  ")
 	if err != nil {
 		panic(err)

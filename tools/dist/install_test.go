@@ -134,7 +134,7 @@ func TestInstallPage(t *testing.T) {
 	unrun := map[string]string{
 		"sudo apt install ./till_VERSION_linux_amd64.deb":                    changes + ": TestDebInstallsAndLeavesNoTrace",
 		"sudo dnf install ./till_VERSION_linux_amd64.rpm":                    changes + ": TestRpmInstallsAndLeavesNoTrace",
-		"sudo apk add --allow-untrusted ./till_VERSION_linux_amd64.apk":      changes + ": TestApkHasTheFiles",
+		"sudo apk add --allow-untrusted ./till_VERSION_linux_amd64.apk":      changes + ": TestPackagesSayTheirProcessorAndWhatTheyNeed",
 		"sudo install -d /usr/local/bin":                                     changes,
 		"sudo install till_VERSION_darwin_arm64/till /usr/local/bin/":        changes,
 		"docker load --input till_VERSION_image.tar":                         noDocker + ": TestImageIsLoaded",
