@@ -109,7 +109,9 @@ func (v value) mapping(check func(key, full string) error) map[string]value {
 		if first, double := lines[key.Value]; double {
 			v.failKey(key, "the key %s is given twice, first in line %d: take one away", full, first)
 		}
-		if err := check(key.Value, full); err != nil {
+		if key.Kind != yaml.ScalarNode {
+			v.failKey(key, "%s as a key, where a name belongs", kindName(key))
+		} else if err := check(key.Value, full); err != nil {
 			v.failKey(key, "%w", err)
 		}
 		values[key.Value], lines[key.Value] = value{pair[1], full, v.wrong}, key.Line

@@ -57,8 +57,13 @@ func (r Registry) split(text string, withdrawn api.Currency) (string, Entry, err
 	fail := func(format string, args ...any) (string, Entry, error) {
 		return "", Entry{}, usage.Errorf("the amount %s "+format, append([]any{quote(text)}, args...)...)
 	}
-	if text == "" || len(text) > maxAmount || strings.ContainsFunc(text, func(c rune) bool { return c < ' ' || c > '~' }) {
-		return fail("is empty, too long, or has characters other than plain digits, letters and one space: write it as 25.00 USD")
+	switch {
+	case strings.Trim(text, " ") == "":
+		return fail("is empty: write it as 25.00 USD")
+	case len(text) > maxAmount:
+		return fail("is too long: write digits, one space and a code, such as 25.00 USD")
+	case strings.ContainsFunc(text, func(c rune) bool { return c < ' ' || c > '~' }):
+		return fail("has characters other than plain digits, letters and one space: write it as 25.00 USD")
 	}
 	number, code, spaced := strings.Cut(text, " ")
 	if !spaced {
@@ -73,8 +78,10 @@ func (r Registry) split(text string, withdrawn api.Currency) (string, Entry, err
 	case digits > 1:
 		whole := append([]string{strings.Join(fields[:digits], "")}, fields[digits:]...)
 		return fail("has a space in the number: write %s", strings.Join(whole, " "))
-	case len(fields) != 2 || fields[0]+" "+fields[1] != text:
-		return fail("has too many spaces or parts: write the number, one space and the code, such as 25.00 USD")
+	case len(fields) > 2:
+		return fail("has too many parts: write the number, one space and the code, such as 25.00 USD")
+	case strings.Join(fields, " ") != text:
+		return fail("has too many spaces: write %q", strings.Join(fields, " "))
 	case !isDigit(number[0]) && isDigit(code[0]) && ValidCode(number):
 		return fail("begins with the code: write %s %s", code, number)
 	}

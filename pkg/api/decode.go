@@ -48,7 +48,7 @@ func decode(body []byte, into any) error {
 	}
 	return within(body, func(r *reader) error {
 		if _, open := into.(*stdjson.RawMessage); !open && r.PeekKind() == 'n' {
-			return errors.New("it is null")
+			return errors.New("null, where the answer belongs")
 		}
 		err := r.value(into)
 		if id, ok := into.(*string); ok && err == nil && *id == "" {

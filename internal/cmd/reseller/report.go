@@ -159,6 +159,9 @@ func (p *reporting) parseGroups() error {
 	if len(p.groups) == 0 {
 		names = []string{string(report.ByReseller)}
 	}
+	if len(names) > 2 {
+		return cmdutil.UsageError("--by has more than two groups", "group by one or two of "+strings.Join(groupNames(), ", "))
+	}
 	for _, name := range names {
 		if !slices.Contains(groupNames(), name) {
 			return cmdutil.UsageError(fmt.Sprintf("--by: there are no groups by %q", name),
@@ -167,8 +170,6 @@ func (p *reporting) parseGroups() error {
 		p.by = append(p.by, report.Group(name))
 	}
 	switch {
-	case len(names) > 2:
-		return cmdutil.UsageError("--by has more than two groups", "group by one or two of "+strings.Join(groupNames(), ", "))
 	case len(names) < 2:
 	case p.byInvoice():
 		return cmdutil.UsageError("--by invoice has a row for each invoice", "leave the other group out")

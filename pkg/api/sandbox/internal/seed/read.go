@@ -161,7 +161,7 @@ func (p *seedReader) id(in *wire.Object, key string) string {
 
 func (p *seedReader) unique(in *wire.Object, key, id string) string {
 	if p.ids[id] {
-		in.FailAt(key, "is %s, as that of another is", refusal.Shorten(id))
+		in.FailAt(key, "is %s, and so is that of another: give each its own", refusal.Shorten(id))
 	}
 	p.ids[id] = true
 	return id
