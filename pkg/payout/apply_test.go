@@ -825,3 +825,14 @@ func TestRunStopsAt(t *testing.T) {
 		}
 	}
 }
+
+// TestUnknownBeforeTheFirstRow checks that nothing is sent if an order of the run has become unknown after
+// LookUp.
+func TestUnknownBeforeTheFirstRow(t *testing.T) {
+	eachJournal(t, func(t *testing.T, d *desk) {
+		x, tally := d.begun(d.plan(nil, dueTo(5)...), ApplyOptions{})
+		d.bring(asked("101"), outUnknown) // where PostgreSQL seldom begins
+		wantKind(t, x.Send(t.Context(), t.Context(), tally), Unknown, "")
+		d.s.wantCreates(0)
+	})
+}
