@@ -332,19 +332,6 @@ func (b *Browser) Click(selector string) {
 	}
 }
 
-// Press presses one key on the keyboard.
-func (b *Browser) Press(key string, code int, text string) {
-	b.t.Helper()
-	b.seen = nil
-	down := params{"type": "keyDown", "key": key, "code": key, "windowsVirtualKeyCode": code}
-	if text != "" {
-		down["text"] = text
-	}
-	b.call("Input.dispatchKeyEvent", down, nil)
-	b.call("Input.dispatchKeyEvent",
-		params{"type": "keyUp", "key": key, "code": key, "windowsVirtualKeyCode": code}, nil)
-}
-
 // ContentWidth returns the width of the page. It is larger than that of the screen if the page scrolls
 // sideways.
 func (b *Browser) ContentWidth() int {
