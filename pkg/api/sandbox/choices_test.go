@@ -49,7 +49,7 @@ func TestChoices(t *testing.T) {
 		rebate, asShown = "GET /api/reseller/rebate/currency?id=RESELLER&currency=", "fiat_codes_in=as_shown"
 	)
 	withdraw := func(minor int, more string) string { return create + fmt.Sprintf(btc, minor, more) }
-	inFiat := func(code, amountCode string, minor int) string {
+	inFiat := func(code, amountCode string, minor int64) string {
 		return create + fmt.Sprintf(usd, code, amountCode, minor)
 	}
 	for _, c := range []struct{ settings, call, at, want string }{ // want is JSON, "absent", "ok", or a refusal
