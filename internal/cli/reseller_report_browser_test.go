@@ -26,7 +26,7 @@ type reportReseller struct {
 }
 
 // add adds an invoice that was made on a day, such as 05-03, of 2026.
-func (r *reportReseller) add(code string, paid, rebate int, day string) {
+func (r *reportReseller) add(code string, paid, rebate int64, day string) {
 	r.records = append(r.records, fmt.Sprintf(`"%08x-0000-4000-8000-%012[1]x":{"id":"%08[1]x-0000-4000-8000-%012[1]x",`+
 		`"paid_amount":{%[2]q:%[3]d},"rebate":{%[2]q:%[4]d},"created":"2026-%[5]sT10:00:00"}`,
 		len(r.records), code, paid, rebate, day))
@@ -162,7 +162,7 @@ func largeService() (service http.HandlerFunc, sums map[string]int) {
 				if month == 5 {
 					sums[code] += rebate
 				}
-				resellers[i].add(code, 9_000_000, rebate, fmt.Sprintf("%02d-%02d", month, 1+(i*5+n*3+invoice*11)%30))
+				resellers[i].add(code, 9_000_000, int64(rebate), fmt.Sprintf("%02d-%02d", month, 1+(i*5+n*3+invoice*11)%30))
 			}
 		}
 	}
