@@ -63,9 +63,6 @@ func (p *lenientPage) read(r *reader) error {
 type lenientRows lenientPage
 
 func (p *lenientRows) read(r *reader) error {
-	if r.PeekKind() == 'n' {
-		return r.SkipValue()
-	}
 	place := 0
 	return r.eachElement(maxRows, func() error {
 		start := r.InputOffset()
