@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout/order"
@@ -73,10 +75,16 @@ func parsed(read func(text string)) column {
 func stamped(to *time.Time) column { return parsed(func(text string) { *to = unstamp(text) }) }
 func storedID(to *string) column   { return parsed(func(text string) { *to = restored(text) }) }
 func unit(kind *api.Kind, code *string) column {
-	return parsed(func(text string) {
+	return func(value any) error {
+		var text string
+		err := orZero(&text)(value)
 		c := unitOf(text)
 		*kind, *code = c.Kind, c.Code
-	})
+		if text != "" && (c.Code == "" || !utf8.ValidString(c.Code)) { // no amount could be printed with it
+			err = cmp.Or(err, errDamaged)
+		}
+		return err
+	}
 }
 
 // unitOf is the inverse of order.UnitText.

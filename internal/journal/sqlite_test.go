@@ -152,6 +152,18 @@ func TestDamagedFile(t *testing.T) {
 	}
 }
 
+// TestDamagedUnit reads orders whose currency somebody has changed in the file: no amount can be printed with it.
+func TestDamagedUnit(t *testing.T) {
+	for _, unit := range []string{"1.5", "x'fffe'", "'crypto:'"} {
+		j := mustOpenFile(t, filepath.Join(t.TempDir(), "journal.db"))
+		bring(t, j, "1", order.Accepted)
+		mustExec(t, j, "UPDATE orders SET unit = "+unit)
+		if o, err := j.Order(t.Context(), "1"); err == nil || !strings.Contains(err.Error(), "is damaged") {
+			t.Errorf("%s: %+v, %v", unit, o, err)
+		}
+	}
+}
+
 // TestWriterHasDurableSettings checks that the connection that writes has the settings that make a commit
 // durable, without a file for each statement.
 func TestWriterHasDurableSettings(t *testing.T) {
