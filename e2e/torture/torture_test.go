@@ -86,7 +86,7 @@ func TestCrashes(t *testing.T) {
 	}
 }
 
-// TestMutants gives the program bugs, and checks that the crash tests find them within 120 kills.
+// TestMutants gives the program bugs, and checks that the crash tests find them within 400 kills.
 func TestMutants(t *testing.T) {
 	clean, patched := built.get(t)
 	for _, name := range mutants {
@@ -95,7 +95,7 @@ func TestMutants(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRun(t, *seed, 120)
+			r := newRun(t, *seed, 400)
 			r.mutant, r.clean, r.patched = name, clean, patched
 			r.start()
 			r.all()
