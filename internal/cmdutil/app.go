@@ -3,11 +3,11 @@
 package cmdutil
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -44,9 +44,14 @@ func (i IO) Env(name string) string {
 	return value
 }
 
-// Home returns the home directory, or "" if there is none. Windows has another name for it, but a shell from Unix
-// sets HOME there too.
-func (i IO) Home() string { return cmp.Or(i.Env("HOME"), i.Env("USERPROFILE")) }
+// Home returns the home directory, or "" if there is none. Windows has another name for it, but a shell from Unix sets
+// HOME there too. Elsewhere that name is not taken: a journal there would not know what was paid.
+func (i IO) Home() string {
+	if home := i.Env("HOME"); home != "" || runtime.GOOS != "windows" {
+		return home
+	}
+	return i.Env("USERPROFILE")
+}
 
 // App is one run of the program.
 type App struct {
