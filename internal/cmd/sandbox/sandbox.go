@@ -154,6 +154,11 @@ func withSandbox(
 		}
 	}()
 	at := sandboxAddress{reachableURL(listener.Addr()), server.Key(), journal}
+	if flags.expose { // whoever waits for a file finds the warning
+		host, _, _ := net.SplitHostPort(flags.listen)
+		port := at.BaseURL[strings.LastIndexByte(at.BaseURL, ':')+1:] // --listen may leave it open
+		s.Warnf("whoever reaches %s and has the key of this sandbox can use it", net.JoinHostPort(host, port))
+	}
 	if err := env.publish(at.envFile()); err != nil {
 		return err
 	}

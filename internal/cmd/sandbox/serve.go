@@ -3,7 +3,6 @@ package sandbox
 import (
 	"cmp"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -48,11 +47,6 @@ See: till help testing.`,
 			return withSandbox(s, cmd, flags, func(at sandboxAddress, broke <-chan error) error {
 				if err := out.One(at); err != nil {
 					return err
-				}
-				if flags.expose {
-					host, _, _ := net.SplitHostPort(flags.listen)
-					port := at.BaseURL[strings.LastIndexByte(at.BaseURL, ':')+1:] // --listen may leave it open
-					s.Warnf("whoever reaches %s and has the key of this sandbox can use it", net.JoinHostPort(host, port))
 				}
 				if terminal.Of(a.IO.Err) != nil {
 					s.Note("the sandbox is running, Ctrl-C ends it")
