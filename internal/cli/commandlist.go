@@ -19,15 +19,6 @@ func commandsCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.WithView(a, cmdutil.List, commandView, &cobra.Command{
 		Use:   "commands",
 		Short: "List all commands, for programs",
-		Long: `List all commands. With -o json, each has its arguments, its flags, the global
-flags that it heeds, what it writes, whether it asks a person, its exit codes,
-and the name that till schema has for what it prints. The first, till, has the
-global flags.
-
-A command that writes nothing can be tried. What the others write is money,
-service (something else at the service), sandbox, or files of this machine.`,
-		Example: `  till commands
-  till commands --jq '.[] | select(.writes == []) | .command'`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, out, err := cmdutil.BeginAlone(a, cmd, commandView)
 			if err != nil {

@@ -22,21 +22,8 @@ import (
 func completionCommand(a *cmdutil.App) *cobra.Command {
 	shells := []string{"bash", "zsh", "fish", "powershell"}
 	return &cobra.Command{
-		Use:   "completion " + strings.Join(shells, "|"),
-		Short: "Print a script for the completion of command lines",
-		Long: `Print a script with which a shell completes the commands, flags and values of
-till.
-
-bash, for all new shells (needs the package bash-completion):
-  till completion bash > ~/.local/share/bash-completion/completions/till
-zsh, into a directory that is in fpath:
-  till completion zsh > "${fpath[1]}/_till"
-fish:
-  till completion fish > ~/.config/fish/completions/till.fish
-PowerShell, in the profile:
-  till completion powershell | Out-String | Invoke-Expression`,
-		Example: `  till completion bash > till.bash
-  till completion zsh > _till`,
+		Use:       "completion " + strings.Join(shells, "|"),
+		Short:     "Print a script for the completion of command lines",
 		Args:      cmdutil.Args("the name of a shell: " + strings.Join(shells, ", ")),
 		ValidArgs: shells,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -13,13 +13,20 @@ import (
 	"github.com/spf13/pflag"
 )
 
+// describe gives a command its page in help/commands: what it does, and examples below a line that says so. A
+// command without a page is a topic, or a group whose example is that of its first command.
+func describe(cmd *cobra.Command) {
+	name := "help/commands/" + strings.ReplaceAll(cmdutil.CommandName(cmd), " ", "/")
+	page, _ := helpFiles.ReadFile(name + ".txt")
+	about, examples, _ := strings.Cut("\n"+strings.TrimSuffix(string(page), "\n"), "\nExamples:\n")
+	cmd.Long, cmd.Example = cmp.Or(strings.TrimSpace(about), cmd.Long), cmp.Or(examples, cmd.Example)
+}
+
 // help returns the command that shows topics and the help of every command.
 func help(a *cmdutil.App, root *cobra.Command) *cobra.Command {
-	return &cobra.Command{
-		Use:   "help [COMMAND|TOPIC]",
-		Short: "Help about a command or a topic",
-		Example: `  till help withdraw create
-  till help exit-codes`,
+	cmd := &cobra.Command{
+		Use:                   "help [COMMAND|TOPIC]",
+		Short:                 "Help about a command or a topic",
 		DisableFlagsInUseLine: true,
 		Args:                  cobra.ArbitraryArgs,
 		ValidArgsFunction: func(_ *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
@@ -33,6 +40,8 @@ func help(a *cmdutil.App, root *cobra.Command) *cobra.Command {
 			return a.Write(helpPage(a, about))
 		},
 	}
+	describe(cmd)
+	return cmd
 }
 
 // helpPage returns the help of a command or topic for standard output.

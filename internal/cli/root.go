@@ -15,13 +15,8 @@ import (
 func root(a *cmdutil.App, args ...string) *cobra.Command {
 	version := false
 	root := &cobra.Command{
-		Use:   "till",
-		Short: "Pay out, invoice and look after resellers, from the command line",
-		Long: `till is the command line of a merchant payment service: withdrawals that are
-sent at most once, invoices, and the administration of resellers. Data goes to
-standard output, everything else to standard error. Programs find all of this
-in till commands -o json, and what to heed in the AGENTS.md of the packages.`,
-		Example:           `  till --sandbox invoice create --title Tea --currency Usd --item Tea=2.50`,
+		Use:               "till",
+		Short:             "Pay out, invoice and look after resellers, from the command line",
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
@@ -60,6 +55,7 @@ func prepare(a *cmdutil.App, cmd *cobra.Command, deeds map[string]string) {
 	if does, runs := deeds[cmdutil.CommandName(cmd)]; runs {
 		cmdutil.Annotate(cmd, does)
 	}
+	describe(cmd)
 	cmd.DisableFlagsInUseLine = true
 	cmd.Flags().SortFlags = false
 	countFlags(cmd.Flags())
@@ -88,6 +84,9 @@ func prepare(a *cmdutil.App, cmd *cobra.Command, deeds map[string]string) {
 	}
 	for _, child := range cmd.Commands() {
 		prepare(a, child, deeds)
+	}
+	if children := cmd.Commands(); cmd.Example == "" && len(children) > 0 {
+		cmd.Example = children[0].Example
 	}
 }
 

@@ -19,21 +19,6 @@ func schemaCommand(a *cmdutil.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "schema [COMMAND...]",
 		Short: "Print the JSON Schema of what a command prints",
-		Long: `Print the JSON Schema (draft 2020-12) of what a command prints with -o json or,
-with -o jsonl, of each line that it prints with -o jsonl. Without COMMAND, list
-the commands that have a schema.
-
-These names have a schema too: error, note and warning are the lines on
-standard error under -o json, plan is the file of a plan, report is what till
-reseller report prints, finish is what the program of on_finish gets, and
-request is what --dry-run prints.
-
---errors prints the kinds of errors with their exit codes, and the rules that
-refuse: what each means, and what to do.`,
-		Example: `  till schema
-  till schema withdraw list
-  till schema payout status -o jsonl
-  till schema --errors --jq '.rules[].rule'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := strings.Join(args, " ")
 			switch {

@@ -3,6 +3,8 @@ package cli
 import (
 	"embed"
 	"fmt"
+	"io/fs"
+	"path"
 	"slices"
 	"strings"
 
@@ -18,8 +20,9 @@ const helpWidth = 79
 
 // helpFiles are the topics, the pages of the help that belong to no command: a line for lists of topics, an
 // empty line, and the page, of at most 60 lines. Names in double braces are those of fillIn.
+// help/commands has the pages of the commands.
 //
-//go:embed help/*.txt
+//go:embed help
 var helpFiles embed.FS
 
 // fillIn adds to a topic what the program itself knows. The settings are without the currencies, which till
@@ -48,9 +51,9 @@ func linesFor[T any](rows []T, indent int, of func(T) (name, about string)) stri
 
 // topics returns the names of the topics, in alphabetical order.
 func topics() (names []string) {
-	files, _ := helpFiles.ReadDir("help")
+	files, _ := fs.Glob(helpFiles, "help/*.txt")
 	for _, file := range files {
-		names = append(names, strings.TrimSuffix(file.Name(), ".txt"))
+		names = append(names, strings.TrimSuffix(path.Base(file), ".txt"))
 	}
 	return names
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"regexp"
 	"slices"
@@ -104,6 +105,20 @@ func TestHelpSize(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestEveryPageHasACommand checks that no page of help/commands is of a command that is gone.
+func TestEveryPageHasACommand(t *testing.T) {
+	names := map[string]bool{"help": true}
+	for _, cmd := range withAll(tree(t)) {
+		names[strings.ReplaceAll(cmdutil.CommandName(cmd), " ", "/")] = true
+	}
+	fs.WalkDir(helpFiles, "help/commands", func(page string, d fs.DirEntry, _ error) error {
+		if name := strings.TrimSuffix(strings.TrimPrefix(page, "help/commands/"), ".txt"); !d.IsDir() && !names[name] {
+			t.Errorf("%s belongs to no command", page)
+		}
+		return nil
+	})
 }
 
 // helpPages returns what a person may copy from the help, by the name of the page.

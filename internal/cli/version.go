@@ -17,8 +17,6 @@ func versionCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.WithView(a, cmdutil.One, buildView, &cobra.Command{
 		Use:   "version",
 		Short: "Show the version of till",
-		Example: `  till version
-  till version -o json`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			info, _ := debug.ReadBuildInfo()
 			b := buildOf(info)

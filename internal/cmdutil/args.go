@@ -15,10 +15,9 @@ import (
 // that of the work.
 func Group(name, short string, commands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     name,
-		Short:   short,
-		Example: commands[0].Example,
-		Args:    cobra.ArbitraryArgs,
+		Use:   name,
+		Short: short,
+		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return UnknownCommand(cmd, args[0])

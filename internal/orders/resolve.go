@@ -10,28 +10,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// ResolveCommand returns the command that records a person's decision. again ends its help: it says what
-// happens to an order that was not sent.
-func ResolveCommand(a *cmdutil.App, short, again, example string) *cobra.Command {
+// ResolveCommand returns the command that records a person's decision.
+func ResolveCommand(a *cmdutil.App, short string) *cobra.Command {
 	var d payout.Decision
 	var notSent bool
 	cmd := cmdutil.NewCommand(a, cmdutil.List, views.Orders, &cobra.Command{
 		Use:   "resolve ORDER... --paid-as ID | --not-sent --reason TEXT",
 		Short: short,
-		Long: `Record your decision about orders that are unknown or in conflict, with your
-name, the host and the time. A later decision corrects an earlier one; both
-stay in the journal.
-
-With --paid-as ID, till reads that withdrawal and compares it with the order.
-With --not-sent, till reads the service's list, and refuses the decision if the
-order is on it, if the list cannot be read, and for some time after the attempt
-(settle_after of the profile), because the withdrawal may still arrive.
-Afterwards, ` + again + `
-
---paid-as ends a conflict. If the withdrawal differs from the order, add
---although-different and a reason: both contents are shown and recorded. An
-order that the service has ever shown cannot be recorded as not sent.`,
-		Example: example,
 		Args: func(cmd *cobra.Command, given []string) error {
 			if len(given) == 0 {
 				return cmdutil.HelpError(cmd, cmdutil.CommandName(cmd)+" needs ORDER", "")

@@ -28,22 +28,7 @@ func Command(a *cmdutil.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "api METHOD PATH",
 		Short: "Send any request, and print the answer unchanged",
-		Long: `Send a request to any path of the service, with the key, and print the answer
-unchanged. Use it for what the other commands do not cover. On a terminal,
-control characters in the answer are escaped.
-
-A GET and the three list paths of the interface only read. Every other request
-asks for confirmation like a payment, is sent at most once, and ends with exit
-code 20 if its outcome is unknown. It cannot create withdrawals: till withdraw
-create does that, and never pays twice. In Git Bash on Windows, which makes a
-Windows path of /api/invites, write api/invites.
-
-till help operations lists the operations. With --dry-run, this and every other
-command shows the request that it would make.`,
-		Example: `  till api GET /api/resellers/ids
-  echo '{"currencies":[],"tags":[]}' | till api POST \
-    '/api/merchant_withdrawal/list?page=1&page_size=10' --input -`,
-		Args: cmdutil.Args("METHOD", "PATH"),
+		Args:  cmdutil.Args("METHOD", "PATH"),
 		RunE: a.WithSession(func(s *cmdutil.Session, args []string) error {
 			return send(s, strings.ToUpper(args[0]), args[1], input)
 		}),

@@ -25,14 +25,6 @@ func loginCommand(a *cmdutil.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "login",
 		Short: "Store the key of the profile in use",
-		Long: `Read the key of the service from a prompt that does not show it, or from
-standard input, and keep it in the keyring of this machine. Without a keyring,
-the command fails and keeps nothing.
-
---store file keeps the key in a file next to the configuration, which only you
-can read, and names that file in the profile.`,
-		Example: `  till auth login --store file < key.txt
-  till auth login --store file --api-key-file key.txt`,
 		Args: func(_ *cobra.Command, given []string) error {
 			if len(given) > 0 { // an argument may be the key: do not print it
 				return cmdutil.UsageError("auth login takes no argument, because other users can read a command line",
@@ -105,11 +97,6 @@ func logoutCommand(a *cmdutil.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "logout",
 		Short: "Remove the key that till auth login has stored",
-		Long: `Remove the key of the profile in use from the keyring, and from the file that
-till auth login --store file has made. A key from elsewhere, of api_key_command
-or api_key_file, stays.`,
-		Example: `  till auth logout
-  till auth logout --profile old`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, err := startEdit(a, cmd, keepsNoKey)
 			if err != nil {
@@ -141,10 +128,6 @@ func statusCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.NewCommand(a, cmdutil.One, keyView, &cobra.Command{
 		Use:   "status",
 		Short: "Show where the key comes from, and try it",
-		Long: `Show where the key comes from, and try it on a call that only reads. The exit
-code is 31 if the service refuses the key, and 11 if there is no key.`,
-		Example: `  till auth status
-  till auth status --sandbox -o json`,
 	}, func(s *cmdutil.Session, out cmdutil.Output[keyRow], _ []string) error {
 		client, err := s.Client()
 		if err != nil {

@@ -19,12 +19,6 @@ func showCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.NewCommand(a, cmdutil.List, settingView, &cobra.Command{
 		Use:   "show",
 		Short: "Show every setting and where it comes from",
-		Long: `Show every setting that a command with the same flags would use, and where it
-comes from: a flag, the environment, the profile or the default. Of the key,
-only the source is shown.`,
-		Example: `  till config show
-  till config show --sandbox --columns name,origin
-  till config show --jq '.[] | select(.name == "journal") | .value'`,
 	}, func(s *cmdutil.Session, out cmdutil.Output[config.Row], _ []string) error {
 		return out.Slice(s.Explain(s.Keys))
 	})
@@ -43,9 +37,6 @@ func pathCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.WithView(a, cmdutil.One, view, &cobra.Command{
 		Use:   "path",
 		Short: "Print where the configuration file is, or would be",
-		Long:  `Print the path of the configuration file. The file need not exist or be valid.`,
-		Example: `  till config path
-  ls -l "$(till config path)"`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, out, err := cmdutil.BeginAlone(a, cmd, view)
 			if err != nil {

@@ -26,11 +26,6 @@ func currencyListCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.NewCommand(a, cmdutil.List, currencyView, &cobra.Command{
 		Use:   "list",
 		Short: "List the currencies that the profile in use knows",
-		Long: `List the currencies that the profile in use knows: the built-in ones, those of
-the configuration's common list, and its own. If a currency has no decimals
-here, write its amounts in minor units.`,
-		Example: `  till currency list
-  till currency list --jq '.[] | select(.kind == "crypto") | .code'`,
 	}, func(s *cmdutil.Session, out cmdutil.Output[currencyRow], _ []string) error {
 		from := map[string]string{} // where a currency is defined last, by its code in small letters
 		define := func(source string, entries []money.Entry) {
@@ -54,24 +49,8 @@ here, write its amounts in minor units.`,
 
 func currencySetCommand(a *cmdutil.App) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "set CODE --kind crypto|fiat --decimals N",
-		Short: "Add a currency, or change what till knows about one",
-		Long: `Add a currency, or change what till knows about one. The interface does not
-show how many decimals the service counts in a crypto currency, so till does
-not know it; nor that of CLP, COP, CVE, HUF, IDR, IQD, ISK, MGA, TWD and UGX,
-which services count differently. For other fiat currencies it takes that of
-ISO 4217. Take the number from the service: a wrong one moves the decimal point
-of every amount.
-
-With --address-format, an address that is not valid in the format is refused
-before anything is sent. till help settings lists the formats.
-
-The entry is written to the profile in use or, if there is none, to the list
-that all profiles share.`,
-		Example: `  till currency set Btc --decimals 8
-  till currency set UsdtErc20 --decimals 6 --address-format ethereum
-  till currency set Doge --kind crypto --decimals 8 --address-format dogecoin
-  till currency set Xrp --kind crypto --decimals 6 --memo required`,
+		Use:               "set CODE --kind crypto|fiat --decimals N",
+		Short:             "Add a currency, or change what till knows about one",
 		Args:              cmdutil.Args("CODE"),
 		ValidArgsFunction: cmdutil.FirstArg(a.CompleteCurrencies),
 		RunE:              func(cmd *cobra.Command, args []string) error { return setCurrency(a, cmd, args[0]) },
@@ -140,10 +119,7 @@ func currencyRemoveCommand(a *cmdutil.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "remove CODE",
 		Short: "Remove what till currency set has written",
-		Long: `Remove a currency from the profile in use or, if there is none, from the list
-that all profiles share. Built-in currencies stay known.`,
-		Example: `  till currency remove Doge`,
-		Args:    cmdutil.Args("CODE"),
+		Args:  cmdutil.Args("CODE"),
 		ValidArgsFunction: cmdutil.FirstArg(func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 			s, _ := config.Resolve(a.Input(cmd))
 			if s.Profile == "" {

@@ -20,24 +20,8 @@ func currencyCheckCommand(a *cmdutil.App) *cobra.Command {
 	var invoices []string
 	var reseller string
 	cmd := cmdutil.NewCommand(a, cmdutil.List, checkView, &cobra.Command{
-		Use:   "check [CODE]",
-		Short: "Compare the decimals of the profile with what the service shows",
-		Long: `Read the service's list of withdrawals, and compare the decimals of the profile
-with it. Nothing is sent. For each currency, it shows the largest amount as the
-service counts it and as the profile reads it.
-
-The service shows integers of minor units, and no rates: its answers cannot
-prove decimals. With --reseller, it also shows the price of one unit by an
-invoice of that reseller that was paid in another currency: a price that cannot
-be shows that the decimals are wrong. What is found is one of
-
-  compare   look at the same withdrawal in the merchant panel: if the point is
-            elsewhere there, the decimals of the profile are wrong
-  unseen    the service shows no amount in this currency
-  unset     the profile has no decimals, and counts minor units
-  matches   the interface shows the decimals of USD`,
-		Example: `  till currency check
-  till currency check Btc --reseller 7c9e6679-7425-40de-944b-e07fc1f90ae7`,
+		Use:               "check [CODE]",
+		Short:             "Compare the decimals of the profile with what the service shows",
 		Args:              cmdutil.OptionalArg("CODE"),
 		ValidArgsFunction: cmdutil.FirstArg(a.CompleteCurrencies),
 	}, func(s *cmdutil.Session, out cmdutil.Output[currencyCheck], args []string) error {

@@ -24,8 +24,6 @@ func profileListCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.WithView(a, cmdutil.List, profileView, &cobra.Command{
 		Use:   "list",
 		Short: "List the profiles, and which is the current one",
-		Example: `  till profile list
-  till profile list --columns name,base_url,first_page`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			out, file, err := beginFile(a, cmd)
 			if err != nil {
@@ -66,12 +64,8 @@ func noteOverride(a *cmdutil.App, current string) {
 
 func profileShowCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.WithView(a, cmdutil.One, profileView, &cobra.Command{
-		Use:   "show [NAME]",
-		Short: "Show a profile as it is in the configuration",
-		Long: `Show a profile as it is in the configuration. Without NAME, show the one in
-use. till config show adds what flags, the environment and defaults change.`,
-		Example: `  till profile show
-  till profile show live -o json`,
+		Use:               "show [NAME]",
+		Short:             "Show a profile as it is in the configuration",
 		Args:              cmdutil.OptionalArg("NAME"),
 		ValidArgsFunction: cmdutil.FirstArg(a.CompleteProfiles),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -101,11 +95,8 @@ use. till config show adds what flags, the environment and defaults change.`,
 
 func profileUseCommand(a *cmdutil.App) *cobra.Command {
 	return &cobra.Command{
-		Use:   "use NAME",
-		Short: "Make a profile the current one",
-		Long: `Make a profile the current one. Commands use it unless a flag or TILL_PROFILE
-names another.`,
-		Example:           `  till profile use live`,
+		Use:               "use NAME",
+		Short:             "Make a profile the current one",
 		Args:              cmdutil.Args("NAME"),
 		ValidArgsFunction: cmdutil.FirstArg(a.CompleteProfiles),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -124,15 +115,6 @@ func profileSetCommand(a *cmdutil.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "set NAME KEY=VALUE...",
 		Short: "Change settings of a profile, or make a new one",
-		Long: `Change settings of a profile, or make the profile if it does not exist. The
-first profile becomes the current one. KEY= without a value removes a setting.
-
-The most used keys are base_url, account, api_key_file, api_key_command and
-max_per_withdrawal. till help settings lists all of them.`,
-		Example: `  till profile set live base_url=https://pay.example.com account=acme
-  till profile set live first_page=1 \
-    "max_per_withdrawal=1000.00 USD, 900.00 EUR"
-  till profile set live api_key_command="/usr/bin/pass show till/live"`,
 		Args: func(cmd *cobra.Command, given []string) error {
 			return cmdutil.Args("NAME", "KEY=VALUE")(cmd, given[:min(len(given), 2)])
 		},
@@ -210,11 +192,8 @@ func completeKeys(given []string, typed string) ([]string, cobra.ShellCompDirect
 
 func profileRemoveCommand(a *cmdutil.App) *cobra.Command {
 	return &cobra.Command{
-		Use:   "remove NAME",
-		Short: "Remove a profile from the configuration",
-		Long: `Remove a profile from the configuration. A key that is kept for it stays:
-remove the key first, with till auth logout --profile NAME.`,
-		Example:           `  till profile remove old`,
+		Use:               "remove NAME",
+		Short:             "Remove a profile from the configuration",
 		Args:              cmdutil.Args("NAME"),
 		ValidArgsFunction: cmdutil.FirstArg(a.CompleteProfiles),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -28,22 +28,6 @@ func serviceCheckCommand(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.NewCommand(a, cmdutil.List, findingView, &cobra.Command{
 		Use:   "check",
 		Short: "Find out what the service does where the interface is silent",
-		Long: `Read the first 1000 withdrawals of the service's list, and ask for a few odd
-pages and periods, and for resellers. Nothing is sent or changed. Each choice
-has the name and the value of the setting of the sandbox that does the same,
-where there is one: see till sandbox settings. What cannot be told stays empty.
-
-It looks at pages, filters, the times and fields of withdrawals, unknown keys,
-and the form of invites, balances and lists of invoices of resellers. It does
-not look at what only a create or a callback shows, other invoices, statistics,
-rebates in detail, include_fiat, or whether resellers' calls need the key.
-
-The settings that it finds for the profile are printed, and --write writes them
-into it. Times whose day and month can be exchanged are ambiguous: it writes no
-time_layout for them. Decimals cannot be proven by reading: see till currency
-check.`,
-		Example: `  till service check
-  till service check -o jsonl`,
 	}, func(s *cmdutil.Session, out cmdutil.Output[finding], _ []string) error {
 		found, err := checkService(s)
 		if err != nil {

@@ -21,18 +21,16 @@ func InviteCommand(a *cmdutil.App) *cobra.Command {
 
 func inviteListCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.ListCommand(a, views.Invites, &cobra.Command{
-		Use:     "list",
-		Short:   "List all invites",
-		Example: `  till invite list`,
+		Use:   "list",
+		Short: "List all invites",
 	}, func(ctx context.Context, client *api.Client) ([]api.Invite, error) { return client.Invites.List(ctx) })
 }
 
 func inviteGetCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.ReadCommand(a, views.Invites, &cobra.Command{
-		Use:     "get ID",
-		Short:   "Show one invite",
-		Example: `  till invite get 7c9e6679-7425-40de-944b-e07fc1f90ae7`,
-		Args:    cmdutil.Args("ID"),
+		Use:   "get ID",
+		Short: "Show one invite",
+		Args:  cmdutil.Args("ID"),
 	}, func(s *cmdutil.Session, client *api.Client, args []string) (api.Invite, error) {
 		s.Subject.ID = args[0]
 		return client.Invites.Get(s.Ctx, args[0])
@@ -43,12 +41,7 @@ func inviteCreateCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.NewCommand(a, cmdutil.One, createdInviteView, &cobra.Command{
 		Use:   "create [UUID]",
 		Short: "Make an invite and print its url",
-		Long: `Make an invite and print its url. No other command can show the url again. The
-interface does not say what the UUID means; without one, a random UUID is sent.
-The invite is sent at most once.`,
-		Example: `  till invite create
-  till invite create 7c9e6679-7425-40de-944b-e07fc1f90ae7 -o json`,
-		Args: cmdutil.OptionalArg("UUID"),
+		Args:  cmdutil.OptionalArg("UUID"),
 	}, func(s *cmdutil.Session, out cmdutil.Output[api.Invite], args []string) error {
 		uuid := randomUUID()
 		if len(args) == 1 {

@@ -27,14 +27,6 @@ func createCommand(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.NewCommand(a, cmdutil.One, views.Creations, &cobra.Command{
 		Use:   "create --title T --currency C --item NAME=AMOUNT...",
 		Short: "Make an invoice and print its id",
-		Long: `Make an invoice and print its id. It is sent at most once. The interface has no
-list of invoices, so after exit code 20 only the merchant panel shows whether
-the invoice was made.`,
-		Example: `  till invoice create --title "Order 1001" --currency Usd \
-    --item "Coffee beans=25.00" --item Shipping=4.50
-  till invoice create --title "Order 1002" --currency Usd \
-    --item-minor "Coffee beans=2500" \
-    --callback-url https://shop.example.com/thanks`,
 	}, func(s *cmdutil.Session, out cmdutil.Output[views.Created], _ []string) error {
 		s.Subject.OrderID = req.OrderID
 		if s.Cmd.Flags().Changed("number") {
@@ -101,10 +93,9 @@ func (i items) parse(m money.Registry, currency api.Currency) (all []api.Invoice
 
 func getCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.ReadCommand(a, views.Invoices, &cobra.Command{
-		Use:     "get ID",
-		Short:   "Show one invoice",
-		Example: `  till invoice get 7c9e6679-7425-40de-944b-e07fc1f90ae7`,
-		Args:    cmdutil.Args("ID"),
+		Use:   "get ID",
+		Short: "Show one invoice",
+		Args:  cmdutil.Args("ID"),
 	}, func(s *cmdutil.Session, client *api.Client, args []string) (api.Invoice, error) {
 		s.Subject.ID = args[0]
 		invoice, err := client.Invoices.Get(s.Ctx, args[0])
@@ -120,16 +111,7 @@ func waitCommand(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.ReadCommand(a, views.Invoices, &cobra.Command{
 		Use:   "wait ID --status S[,S]",
 		Short: "Wait until an invoice reaches a status or state",
-		Long: `Read an invoice repeatedly until its status is one of --status and its state
-one of --state. The interface does not list their values: till invoice get
-shows what the service calls them.
-
-A reading that fails is repeated until --timeout runs out. The exit code is
-then 42, or 41 if no reading succeeded. A refused key or an unknown id ends the
-wait at once.`,
-		Example: `  till invoice wait 7c9e6679-7425-40de-944b-e07fc1f90ae7 --status Paid \
-    --fail-on Expired --timeout 30m`,
-		Args: cmdutil.Args("ID"),
+		Args:  cmdutil.Args("ID"),
 	}, func(s *cmdutil.Session, client *api.Client, args []string) (api.Invoice, error) {
 		s.Subject.ID = args[0]
 		flags.Show = []string{"invoice", "get", args[0]}

@@ -22,13 +22,7 @@ func renameCommand(a *cmdutil.App) *cobra.Command {
 	cmd := noted(a, &cobra.Command{
 		Use:   "rename OLD NEW",
 		Short: "Move a history to a new account name or address",
-		Long: `Move the history of an account in the journal, and what must be approved for
-it, to a new name, because you rename the account of the profile. With
---to-base-url, move it to a new address, because the service has moved. OLD is
-an account at the address in use. Nothing is sent.`,
-		Example: `  till journal rename live acme
-  till journal rename live live --to-base-url https://new.example.com`,
-		Args: cmdutil.Args("OLD", "NEW"),
+		Args:  cmdutil.Args("OLD", "NEW"),
 	}, func(s *cmdutil.Session, args []string) error {
 		base, err := s.RequireBaseURL()
 		if err != nil {
@@ -91,11 +85,6 @@ func adoptKeyCommand(a *cmdutil.App) *cobra.Command {
 	return noted(a, &cobra.Command{
 		Use:   "adopt-key",
 		Short: "Say that the key in use is this account's",
-		Long: `Record that the key in use belongs to the account in use, if till cannot verify
-that: with this key, the withdrawal that was accepted last is not found, or
-none was accepted yet. Check twice: with the key of another merchant, another
-merchant pays. Only a fingerprint of the key is recorded.`,
-		Example: `  till journal adopt-key --yes`,
 	}, func(s *cmdutil.Session, _ []string) error {
 		if s.Sandbox {
 			return errAnySandboxKey
@@ -133,11 +122,7 @@ func adoptMerchantCommand(a *cmdutil.App) *cobra.Command {
 	return reasonFlag(noted(a, &cobra.Command{
 		Use:   "adopt-merchant ID --reason TEXT",
 		Short: "Say that the service has given the merchant another id",
-		Long: `Record that the withdrawals of the merchant ID are those of the account in use,
-although the service has shown another merchant there before. Check twice: if
-the key belongs to another merchant, that merchant pays.`,
-		Example: `  till journal adopt-merchant m-2041 --reason "renamed, see case 81"`,
-		Args:    cmdutil.Args("ID"),
+		Args:  cmdutil.Args("ID"),
 	}, func(s *cmdutil.Session, args []string) error {
 		if strings.TrimSpace(reason) == "" {
 			return cmdutil.UsageError("the reason for the change is missing", "give one",
@@ -159,15 +144,6 @@ func freezeCommand(a *cmdutil.App) *cobra.Command {
 	return reasonFlag(cmdutil.NewCommand(a, cmdutil.List, freezeView, &cobra.Command{
 		Use:   "freeze --reason TEXT",
 		Short: "Stop every payment of the account",
-		Long: `Stop every payment of the account, on every machine that shares the journal,
-until till journal unfreeze. A call that is in flight ends as it would. What
-was sent before can still be settled and looked at. Invoices and invites are
-still created: a profile that is read_only creates nothing.
-
-Without --reason, show when the account was frozen and unfrozen, the oldest
-first; the last line is in force.`,
-		Example: `  till journal freeze --reason "the key may have leaked"
-  till journal freeze -o json`,
 	}, func(s *cmdutil.Session, out cmdutil.Output[payout.Freeze], _ []string) error {
 		if s.Cmd.Flags().Changed("reason") {
 			return setFrozen(s, true, reason)
@@ -181,9 +157,6 @@ func unfreezeCommand(a *cmdutil.App) *cobra.Command {
 	return reasonFlag(noted(a, &cobra.Command{
 		Use:   "unfreeze --reason TEXT",
 		Short: "Let the account send again",
-		Long: `Record that a freeze of the account is over. Everybody who shares the journal
-can send for it again.`,
-		Example: `  till journal unfreeze --reason "the key was replaced"`,
 	}, func(s *cmdutil.Session, _ []string) error {
 		return setFrozen(s, false, reason)
 	}), &reason, "why, for the record")
@@ -249,17 +222,7 @@ func approvalsCommand(a *cmdutil.App) *cobra.Command {
 	return reasonFlag(cmdutil.NewCommand(a, cmdutil.List, demandView, &cobra.Command{
 		Use:   "approvals [N]",
 		Short: "Show or change how many persons must approve what is sent",
-		Long: `Show how many persons the account required to approve what it sends, the oldest
-first; the last line is in force. The journal remembers the strictest settings
-of all profiles that were used with the account. If another profile requires
-less, nothing is sent.
-
-With N and --reason, record that from now on N persons must approve, with the
-approvers and the totals of the profile in use. Nobody must approve if N is 0,
-until a profile requires it. Other accounts keep what they require.`,
-		Example: `  till journal approvals
-  till journal approvals 0 --reason "the account has only one owner now"`,
-		Args: cmdutil.OptionalArg("N"),
+		Args:  cmdutil.OptionalArg("N"),
 	}, func(s *cmdutil.Session, out cmdutil.Output[approval.Demand], args []string) error {
 		if len(args) > 0 || s.Cmd.Flags().Changed("reason") {
 			return setApprovals(s, cmdutil.FirstOf(args), reason)

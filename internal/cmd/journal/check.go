@@ -19,23 +19,6 @@ func checkCommand(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.NewCommand(a, cmdutil.List, differenceView, &cobra.Command{
 		Use:   "check",
 		Short: "Compare the journal with the service's list",
-		Long: `Read the service's list of withdrawals, all of it or a period, and show what is
-missing in the journal, missing at the service, or different. Nothing is
-changed. The exit code is 21 if there is a difference, and 12 if the service
-counts more withdrawals than its list shows.
-
-If there is none, or you accept what there is with --accept REASON, nothing
-that was noted about the account keeps it from sending any more: that the
-journal has lost records, or that the list cannot prove what was not sent. What
-you accept is recorded with your reason, and later checks and look-ups leave it
-aside. Accept a withdrawal only if you know that it is none of the orders that
-are still to be sent: see till help guarantees.
-
-The demo seed of the sandbox has withdrawals that till did not send. They are
-missing in the journal, so the exit code is 21 there.`,
-		Example: `  till journal check --from 2026-05 --to 2026-05
-  till journal check -o jsonl
-  till journal check --accept "made in the panel in May, see case 81"`,
 	}, func(s *cmdutil.Session, out cmdutil.Output[payout.Difference], _ []string) error {
 		return check(s, out, from, to, accept)
 	})

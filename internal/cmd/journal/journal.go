@@ -16,14 +16,9 @@ import (
 
 // Command returns the journal command.
 func Command(a *cmdutil.App) *cobra.Command {
-	cmd := cmdutil.Group("journal", "Show and check the record of what was sent",
+	return cmdutil.Group("journal", "Show and check the record of what was sent",
 		listCommand(a), showCommand(a), checkCommand(a), exportCommand(a), copyCommand(a), pathCommand(a),
 		freezeCommand(a), unfreezeCommand(a), approvalsCommand(a), adoptKeyCommand(a), adoptMerchantCommand(a), renameCommand(a))
-	cmd.Long = `Show and check the record of what was sent: an SQLite file on this machine, or
-a PostgreSQL database that several machines share (see TILL_JOURNAL in till
-help environment). The commands show the rows of one account: the account of
-the profile at its address, or the sandbox in use.`
-	return cmd
 }
 
 // noted completes a command that prints nothing but notes.
@@ -39,9 +34,8 @@ func reasonFlag(cmd *cobra.Command, reason *string, usage string) *cobra.Command
 
 func pathCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.NewCommand(a, cmdutil.One, cmdutil.PathView("file or address of the journal"), &cobra.Command{
-		Use:     "path",
-		Short:   "Print where the journal is kept",
-		Example: `  till journal path`,
+		Use:   "path",
+		Short: "Print where the journal is kept",
 	}, func(s *cmdutil.Session, out cmdutil.Output[string], _ []string) error {
 		if s.Journal == "" {
 			return &config.Error{Msg: "the journal has no place: " + s.NoHome(),
@@ -59,12 +53,6 @@ func exportCommand(a *cmdutil.App) *cobra.Command {
 	return a.Prints(noted(a, &cobra.Command{
 		Use:   "export",
 		Short: "Print everything in the journal, of every account",
-		Long: `Print everything in the journal, of every account, oldest first: each order
-with all its attempts and events. The first order of each account also has how
-many approvals the account required, and since when. The output is a line of
-JSON for each order; with -o json it is an array.`,
-		Example: `  till journal export >journal.jsonl
-  till journal export -o json >journal.json`,
 	}, func(s *cmdutil.Session, _ []string) error {
 		options, err := s.LineOptions()
 		if err != nil {
@@ -122,18 +110,8 @@ func demanded(s *cmdutil.Session, l *payout.Ledger) (lines []demandLine, consent
 
 func copyCommand(a *cmdutil.App) *cobra.Command {
 	return noted(a, &cobra.Command{
-		Use:   "copy DEST",
-		Short: "Write a consistent copy of the journal",
-		Long: `Write a consistent copy of the journal, also while other processes send: to a
-new file, or to an empty PostgreSQL database. Before you use the copy in place
-of the journal, stop everything that sends with the old one: two journals do
-not protect each other.
-
-Copy a journal with this command or, while it is not in use, copy all its files
-together: journal.db, journal.db-wal and journal.db-shm. till notices that a
-journal is a copy: it looks every order up before it sends it, until till
-journal check finds nothing missing. See till help guarantees.`,
-		Example:           `  till journal copy journal-backup.db`,
+		Use:               "copy DEST",
+		Short:             "Write a consistent copy of the journal",
 		Args:              cmdutil.Args("DEST"),
 		ValidArgsFunction: cmdutil.FirstArg(cmdutil.FileNames),
 	}, func(s *cmdutil.Session, args []string) error {

@@ -22,12 +22,6 @@ func listCommand(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.NewCommand(a, cmdutil.List, views.Orders, &cobra.Command{
 		Use:   "list",
 		Short: "List the orders and their states",
-		Long: `List the orders of the journal, oldest first: what was sent, by whom and when,
-and who decided about it. The period applies to the last attempt. With
---exit-status, the exit code is 20 if an order shown is unknown, and otherwise
-21 if one is in conflict.`,
-		Example: `  till journal list --from 7d
-  till journal list --state unknown,conflict --exit-status -o jsonl`,
 	}, func(s *cmdutil.Session, out cmdutil.Output[payout.Order], _ []string) (err error) {
 		if filter.From, filter.To, err = s.Period().Instants(from, to); err != nil {
 			return err
@@ -99,13 +93,8 @@ func listWithStatus(out cmdutil.Output[payout.Order], orders iter.Seq2[payout.Or
 
 func showCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.NewCommand(a, cmdutil.One, storyView, &cobra.Command{
-		Use:   "show ORDER",
-		Short: "Show the history of an order",
-		Long: `Show an order and then its history, a line for each event, with its time first:
-every attempt with what was sent and what came back, what the service's list
-showed, and what people decided.`,
-		Example: `  till journal show 5001
-  till journal show 5001 --jq '.events[].what'`,
+		Use:               "show ORDER",
+		Short:             "Show the history of an order",
 		Args:              cmdutil.Args("ORDER"),
 		ValidArgsFunction: cmdutil.FirstArg(a.CompleteOrders()),
 	}, func(s *cmdutil.Session, out cmdutil.Output[story], args []string) error {

@@ -32,18 +32,8 @@ type applyFlags struct {
 func applyCommand(a *cmdutil.App) *cobra.Command {
 	flags := applyFlags{results: cmdutil.OutFile{Flag: "results", Mode: 0o600}}
 	cmd := cmdutil.NewCommand(a, cmdutil.One, appliedView, &cobra.Command{
-		Use:   "apply PLAN",
-		Short: "Send what a plan says, each row at most once",
-		Long: `Send the rows of a plan, each at most once. To continue a run that stopped,
-apply the same plan again: accepted orders stay as they are, and unknown ones
-are looked up on the service's list first.
-
-On a terminal, type the total to confirm. In a script, --digest names the plan
-that was approved; --yes accepts any plan. If some orders were accepted before,
-and not by this run, type their number too, or give --already-paid.
-See: till help runs.`,
-		Example: `  till payout apply staff.plan --digest "$(cat approved.txt)"
-  till payout apply staff.plan --yes --rate 20/s`,
+		Use:               "apply PLAN",
+		Short:             "Send what a plan says, each row at most once",
 		Args:              cmdutil.Args("PLAN"),
 		ValidArgsFunction: cmdutil.FirstArg(cmdutil.FileNames),
 	}, func(s *cmdutil.Session, out cmdutil.Output[runCounts], args []string) error {

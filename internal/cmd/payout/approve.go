@@ -37,21 +37,8 @@ type approveFlags struct {
 func approveCommand(a *cmdutil.App) *cobra.Command {
 	var flags approveFlags
 	cmd := cmdutil.NewCommand(a, cmdutil.One, signedView, &cobra.Command{
-		Use:   "approve PLAN",
-		Short: "Approve a plan: sign it with an SSH key",
-		Long: `Approve a plan: show it, ask, and write an OpenSSH signature of it to the file
-PLAN.NAME.sig. NAME is the principal of the key among the approvers of the
-profile or, if it is not there, your user name. Nothing is sent, and no API key
-is needed. --yes shows the plan too, on standard error, and does not ask.
-
---key names a private key, or a public key whose private part the SSH agent
-has. --agent, which is the default, uses the key of the agent; if that has
-several, those of the approvers. Keys on FIDO2 tokens work through the agent.
-
-ssh-keygen -Y sign -n till-payout -f KEY PLAN writes the same signature.
-See: till help approvals.`,
-		Example: `  till payout approve staff.plan --key ~/.ssh/id_ed25519 --yes
-  till payout approve staff.plan --agent --yes`,
+		Use:               "approve PLAN",
+		Short:             "Approve a plan: sign it with an SSH key",
 		Args:              cmdutil.Args("PLAN"),
 		ValidArgsFunction: cmdutil.FileNames,
 	}, func(s *cmdutil.Session, out cmdutil.Output[signedPlan], args []string) error {

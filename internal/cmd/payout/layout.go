@@ -159,16 +159,8 @@ func layoutCommand(a *cmdutil.App) *cobra.Command {
 	var flags layoutFlags
 	var name string
 	cmd := cmdutil.NewCommand(a, cmdutil.One, layoutView, &cobra.Command{
-		Use:   "layout FILE",
-		Short: "Look at a file of payments and propose how to read it",
-		Long: `Look at the beginning of a file of payments (CSV or a workbook, .xlsx), and
-propose a layout: which of its columns are till's, which line is the header,
-which marks the amounts have. It decides nothing. Correct what it proposes, and
-give it to till payout plan as flags, or keep it in the configuration under
-layouts and its name: -o yaml prints it so. Of a plan (.plan) it shows the
-layout with which its file was read.`,
-		Example: `  till payout layout staff.csv
-  till payout layout staff.csv --name payroll -o yaml`,
+		Use:               "layout FILE",
+		Short:             "Look at a file of payments and propose how to read it",
 		Args:              cmdutil.Args("FILE"),
 		ValidArgsFunction: cmdutil.FileNames,
 	}, func(s *cmdutil.Session, out cmdutil.Output[proposedLayout], args []string) error {

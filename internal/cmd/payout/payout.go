@@ -12,14 +12,9 @@ import (
 
 // Command returns the payout command.
 func Command(a *cmdutil.App) *cobra.Command {
-	cmd := cmdutil.Group("payout", "Send a file of withdrawals, each at most once",
+	return cmdutil.Group("payout", "Send a file of withdrawals, each at most once",
 		planCommand(a), showCommand(a), rehearseCommand(a), approveCommand(a), applyCommand(a), statusCommand(a), waitCommand(a),
 		reconcileCommand(a), resolveCommand(a), listCommand(a), exportCommand(a), layoutCommand(a))
-	cmd.Long = `Send a file of withdrawals, each at most once. First make a plan of the file:
-every row is checked, and another person can read and approve what will be
-sent. Then apply the plan. till help payouts explains how till keeps a payment
-from being made twice.`
-	return cmd
 }
 
 // planFacts is a plan without its rows, for a person and as JSON.

@@ -33,12 +33,8 @@ type planFlags struct {
 func planCommand(a *cmdutil.App) *cobra.Command {
 	var flags planFlags
 	cmd := cmdutil.NewCommand(a, cmdutil.One, planFactsView, &cobra.Command{
-		Use:   "plan FILE --out PLAN",
-		Short: "Check every row of a file and make a plan of it; send nothing",
-		Long: `Check every row of a file, and make a plan of it unless something is wrong.
-till payout layout FILE proposes --map to --sheet. See: till help payout-files.`,
-		Example: `  till payout plan staff.csv --out may.plan --auto-order-id salaries-2026-05
-  till payout plan people.csv --out people.plan --map "address=Pay to"`,
+		Use:               "plan FILE --out PLAN",
+		Short:             "Check every row of a file and make a plan of it; send nothing",
 		Args:              cmdutil.Args("FILE"),
 		ValidArgsFunction: cmdutil.FileNames,
 	}, func(s *cmdutil.Session, out cmdutil.Output[planFacts], args []string) error {

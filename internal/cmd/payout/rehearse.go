@@ -32,18 +32,7 @@ func rehearseCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.NewCommand(a, cmdutil.One, rehearsalView, &cobra.Command{
 		Use:   "rehearse PLAN",
 		Short: "Pay a plan in a sandbox of its own, where things go wrong",
-		Long: `Pay the rows of a plan in a sandbox of its own, with a journal of its own, both
-removed afterwards. The service and the journal of the profile are not touched.
-An answer is lost, a payment is refused, the service is down for a moment, and
-till is killed in the middle; with fewer than four rows, fewer of these happen.
-The commands that lead out are run as a person would run them, and shown.
-
-Callbacks are left out, and so are the limits and approvals of the profile and
-the plan's expiry: see till payout apply --dry-run. A currency that the sandbox
-does not have is rehearsed as Btc or Usd. If a row is not paid exactly once,
-the exit code is 1.`,
-		Example: `  till payout rehearse staff.plan`,
-		Args:    cmdutil.Args("PLAN"),
+		Args:  cmdutil.Args("PLAN"),
 	}, func(s *cmdutil.Session, out cmdutil.Output[rehearsal], args []string) error {
 		plan, err := payout.OpenPlan(args[0])
 		if err != nil {

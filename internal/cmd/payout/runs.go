@@ -21,17 +21,6 @@ func listCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.NewCommand(a, cmdutil.List, runView, &cobra.Command{
 		Use:   "list",
 		Short: "List the runs and the states of their orders",
-		Long: `List the runs of the account, the oldest first: the plan, when, by whom and
-where the run began, the number of orders in each state, and the totals. A run
-is a plan that was applied at least once. Its name is the first eight
-characters of the plan's digest.
-
-With -o csv there is a line for each run and currency, so that a spreadsheet
-can add up a column; without the columns total and accepted_total there is a
-line for each run. till help runs describes the JSON.`,
-		Example: `  till payout list
-  till payout list -o csv >runs.csv
-  till payout list --columns run,plan,unknown,conflict -o csv`,
 	}, func(s *cmdutil.Session, out cmdutil.Output[runCounts], _ []string) error {
 		ledger, err := s.LedgerToList()
 		if err != nil {
@@ -263,17 +252,8 @@ func amountCell(m money.Registry, a api.Amount) render.Cell {
 
 func exportCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.NewCommand(a, cmdutil.List, exportView, &cobra.Command{
-		Use:   "export RUN",
-		Short: "Print the rows of a run for a file, as CSV",
-		Long: `Print the rows of a run in the order of the plan: the state of each, and what
-was or will be sent. The format is CSV unless --output names another.
-
-With the columns of a payout file alone, the output can be planned again:
-order_id,currency,amount,address,memo,callback,note. Accepted orders keep their
-state under any plan, so they are not sent twice.`,
-		Example: `  till payout export 1f60bd0c >rows.csv
-  till payout export 1f60bd0c \
-    --columns order_id,currency,amount,address,memo,callback,note >again.csv`,
+		Use:               "export RUN",
+		Short:             "Print the rows of a run for a file, as CSV",
 		Args:              cmdutil.Args("RUN"),
 		ValidArgsFunction: cmdutil.FirstArg(a.CompleteRuns()),
 	}, func(s *cmdutil.Session, out cmdutil.Output[payout.Order], args []string) error {

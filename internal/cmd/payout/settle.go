@@ -14,20 +14,8 @@ import (
 
 func reconcileCommand(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.NewCommand(a, cmdutil.List, orders.ReconciledView, &cobra.Command{
-		Use:   "reconcile [RUN]",
-		Short: "Find out from the service's list what became of a run",
-		Long: `Read the service's list of withdrawals once for a whole run, and settle its
-orders: an order that is listed as it was sent is accepted, and one that is
-listed with other contents is in conflict (exit code 21). Accepted orders are
-compared with the list too. The output shows the orders that were unknown, that
-changed, that are in conflict, or that are accepted and not on the list.
-Without RUN, it settles the unknown orders of all runs.
-
-An order that is not listed stays unknown (exit code 20): the list can miss a
-row, and a withdrawal can arrive late. If you know more than the list, use till
-payout resolve.`,
-		Example: `  till payout reconcile 1f60bd0c
-  till payout reconcile`,
+		Use:               "reconcile [RUN]",
+		Short:             "Find out from the service's list what became of a run",
 		Args:              cmdutil.OptionalArg("RUN"),
 		ValidArgsFunction: cmdutil.FirstArg(a.CompleteRuns()),
 	}, func(s *cmdutil.Session, out cmdutil.Output[payout.Result], args []string) error {
@@ -75,32 +63,14 @@ func noteSettled(s *cmdutil.Session, settled payout.Settled) {
 }
 
 func resolveCommand(a *cmdutil.App) *cobra.Command {
-	return orders.ResolveCommand(a, "Record what a person knows about rows of a run",
-		"applying the plan again sends the order.",
-		`  till payout resolve 5001 --paid-as 7c9e6679-7425-40de-944b-e07fc1f90ae7
-  till payout resolve 5001 5002 --not-sent --reason "support, case 81" --yes`)
+	return orders.ResolveCommand(a, "Record what a person knows about rows of a run")
 }
 
 func waitCommand(a *cmdutil.App) *cobra.Command {
 	var flags cmdutil.WaitFlags
 	cmd := cmdutil.NewCommand(a, cmdutil.List, rowView(true), &cobra.Command{
-		Use:   "wait RUN --status S[,S]",
-		Short: "Wait until every accepted row of a run has reached a status",
-		Long: `Wait until every accepted order of a run has reached one of the statuses named,
-because accepted is not yet paid. The service's list is read repeatedly, and an
-order that has reached one of them is not looked at again. till payout status
---live shows what the service calls its statuses.
-
-The exit code is 33 as soon as an order has a status of --fail-on, and 42 when
-the time runs out. Readings that fail are repeated until then; if none
-succeeded, the exit code is 41.
-
-Settle orders that are unknown (20), in conflict (21) or being sent (13) first:
-until then, the wait does not begin. If orders were rejected or not sent, it
-waits for the others and ends with 50. A run without accepted orders is refused
-(10).`,
-		Example: `  till payout wait 1f60bd0c --status Completed --fail-on Failed,Cancelled
-  till payout wait 1f60bd0c --status Completed --interval 1m --timeout 6h -q`,
+		Use:               "wait RUN --status S[,S]",
+		Short:             "Wait until every accepted row of a run has reached a status",
 		Args:              cmdutil.Args("RUN"),
 		ValidArgsFunction: cmdutil.FirstArg(a.CompleteRuns()),
 	}, func(s *cmdutil.Session, out cmdutil.Output[runRow], args []string) error {

@@ -21,30 +21,8 @@ import (
 func showCommand(a *cmdutil.App) *cobra.Command {
 	var approvals, changes, verbose bool
 	cmd := &cobra.Command{
-		Use:   "show PLAN",
-		Short: "Show a plan to the person who approves it",
-		Long: `Show a plan to the person who approves it: its account, totals, warnings and
-rows, and whether it has expired. A plan with a changed byte does not match its
-digest and is refused, and so is one that expires more than 30 days after it
-was made. till finds the warnings again that the rows and the journal in use
-prove. The others are what the plan says, and are marked so.
-
-Somebody who edits the plan can compute a new digest. Only a digest that
-reached you through a different channel than the plan protects from that: read
-it to each other, and give it to till payout apply PLAN --digest sha256:...
-The digest is the SHA-256 of the file with an empty digest in it:
-
-  sed 's/^  "digest": .*/  "digest": ""/' staff.plan | sha256sum
-
-With -o json the output is the plan file. With csv and jsonl it is the rows;
-the CSV can be planned again.
-
---changes shows new payees, other addresses and memos, and amounts that moved
-by more than half, since the last runs of the same batch or layout paid the
-same payee. --approvals shows who has signed: see till help approvals.`,
-		Example: `  till payout show staff.plan
-  till payout show staff.plan -o csv >again.csv
-  till payout show staff.plan --changes`,
+		Use:               "show PLAN",
+		Short:             "Show a plan to the person who approves it",
 		Args:              cmdutil.Args("PLAN"),
 		ValidArgsFunction: cmdutil.FileNames,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -20,23 +20,8 @@ func statusCommand(a *cmdutil.App) *cobra.Command {
 	var live, all bool
 	var names []string
 	cmd := &cobra.Command{
-		Use:   "status [RUN]",
-		Short: "Show the state of every row of a run",
-		Long: `Show the states of the orders of a run in the journal, in the order of the
-plan; without RUN, of all runs, the oldest first. RUN is the first eight or
-more characters of the plan's digest: see till payout list.
-
-On a terminal, it counts the orders in each state, and shows only those that
-need a person: first what is unknown or in conflict, then what was rejected.
---all shows every order, and so does --live. In a pipe every order is printed,
-and after a table standard error has the counts and the totals.
-
-Accepted means that the service has taken an order. --live adds a column with
-the service's own status, from one reading of its list. An order that is not
-listed has no status, and is named on standard error.`,
-		Example: `  till payout status 1f60bd0c
-  till payout status 1f60bd0c --state rejected
-  till payout status --live -o csv`,
+		Use:               "status [RUN]",
+		Short:             "Show the state of every row of a run",
 		Args:              cmdutil.OptionalArg("RUN"),
 		ValidArgsFunction: cmdutil.FirstArg(a.CompleteRuns()),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -203,14 +203,8 @@ func amountView(m money.Registry, name, about string) render.View[amountRow] {
 func rebateCommand(a *cmdutil.App) *cobra.Command {
 	var currency, by string
 	cmd := &cobra.Command{
-		Use:   "rebate [ID]",
-		Short: "Show what resellers have earned, per currency",
-		Long: `Show what resellers have earned, a row for each reseller and currency, as the
-service counts it over all time. --by invoice has a row for each invoice: see
-till reseller report, which also takes a period.`,
-		Example: `  till reseller rebate
-  till reseller rebate "North shop" --currency Usd
-  till reseller rebate --by invoice -o csv >rebates.csv`,
+		Use:               "rebate [ID]",
+		Short:             "Show what resellers have earned, per currency",
 		Args:              cmdutil.OptionalArg("ID"),
 		ValidArgsFunction: completeResellers(a),
 		RunE: a.WithSession(func(s *cmdutil.Session, args []string) error {
@@ -339,14 +333,8 @@ func readBalance(
 func balanceCommand(a *cmdutil.App) *cobra.Command {
 	var currency, fiat string
 	cmd := &cobra.Command{
-		Use:   "balance [ID]",
-		Short: "Show the balances of resellers",
-		Long: `Show the balances of resellers, a row for each currency. The interface does not
-show the shape of a balance. If the service sends another shape than that of
-its other amounts, its JSON is printed as it came. The interface does not say
-what include_fiat means either, so it is sent as given.`,
-		Example: `  till reseller balance
-  till reseller balance "North shop" --currency Btc --include-fiat`,
+		Use:               "balance [ID]",
+		Short:             "Show the balances of resellers",
 		Args:              cmdutil.OptionalArg("ID"),
 		ValidArgsFunction: completeResellers(a),
 		RunE: a.WithSession(func(s *cmdutil.Session, args []string) error {

@@ -30,21 +30,8 @@ func invoiceCommand(a *cmdutil.App) *cobra.Command {
 func invoiceListCommand(a *cmdutil.App) *cobra.Command {
 	var l invoiceList
 	cmd := cmdutil.WithView(a, cmdutil.Apart, views.Invoices, &cobra.Command{
-		Use:   "list ID",
-		Short: "List a reseller's invoices",
-		Long: `List a reseller's invoices: all of them in a pipe, and the first page on a
-terminal. The interface does not show the shape of the list or of its filter:
-the filter is sent as given. Invoices in the answer make a table; --status,
---from and --to choose among them. If the answer has none, its JSON is printed.
-
-In JSON it is the service's answer as it came, one page of it, or with --all a
-list of all invoices.
-
-Without --page the first page is that of first_page in the profile; with
-first_page=auto it is page 0 or, if the service refuses page 0 or it has no
-records, page 1.`,
-		Example: `  till reseller invoice list "North shop" --from last-month -o csv >may.csv
-  till reseller invoice list "North shop" --filter '{}' --page 1 -o json`,
+		Use:               "list ID",
+		Short:             "List a reseller's invoices",
 		Args:              cmdutil.Args("ID"),
 		ValidArgsFunction: completeResellers(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -99,9 +86,7 @@ func answerView() render.View[json.RawMessage] {
 }
 
 func invoiceGetCommand(a *cmdutil.App) *cobra.Command {
-	return aboutReseller(a, "get ID INVOICE", "Show one of a reseller's invoices",
-		`  till reseller invoice get "North shop" \
-    7c9e6679-7425-40de-944b-e07fc1f90ae7`, views.Invoices,
+	return aboutReseller(a, "get ID INVOICE", "Show one of a reseller's invoices", views.Invoices,
 		func(ctx context.Context, client *api.Client, id string, args []string) (api.Invoice, error) {
 			return client.Resellers.Invoice(ctx, id, args[1])
 		}, "INVOICE")
@@ -110,10 +95,8 @@ func invoiceGetCommand(a *cmdutil.App) *cobra.Command {
 func invoiceFinishedCommand(a *cmdutil.App) *cobra.Command {
 	var exitStatus bool
 	cmd := cmdutil.NewCommand(a, cmdutil.One, finishedView, &cobra.Command{
-		Use:   "finished ID INVOICE",
-		Short: "Tell whether one of a reseller's invoices is finished",
-		Example: `  till reseller invoice finished "North shop" \
-    7c9e6679-7425-40de-944b-e07fc1f90ae7 --exit-status`,
+		Use:               "finished ID INVOICE",
+		Short:             "Tell whether one of a reseller's invoices is finished",
 		Args:              cmdutil.Args("ID", "INVOICE"),
 		ValidArgsFunction: completeResellers(a),
 	}, func(s *cmdutil.Session, out cmdutil.Output[bool], args []string) error {

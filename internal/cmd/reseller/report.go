@@ -54,15 +54,6 @@ func reportCommand(a *cmdutil.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report [ID...]",
 		Short: "Add up rebates and volume: a picture, tables, a page",
-		Long: `Add up what resellers have earned, from the invoices in their statistics: all
-resellers, or those named by id or label. A terminal shows a picture.
-
-A period is made of words (today, yesterday, this-month, last-month), dates,
-weeks (2026-W18), months (2026-05) or ages (30d). Without --to, it ends
-today. A period that is not over is marked "so far". See: till help report.`,
-		Example: `  till reseller report --from last-month --to last-month --html rebates.html
-  till reseller report --by reseller,month --currency Usd -o csv
-  till reseller report --fail-below "2.50 USD" -q`,
 		Args: func(cmd *cobra.Command, given []string) error { // any number of resellers, but no empty name
 			return cmdutil.Args(slices.Repeat([]string{"ID"}, len(given))...)(cmd, given)
 		},

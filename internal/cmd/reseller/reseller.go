@@ -57,13 +57,12 @@ func labelled(all []api.Reseller, text string) (string, error) {
 }
 
 // aboutReseller returns a command that reads one thing about one reseller.
-func aboutReseller[T any](a *cmdutil.App, use, short, example string, view func(money.Registry) render.View[T],
+func aboutReseller[T any](a *cmdutil.App, use, short string, view func(money.Registry) render.View[T],
 	read func(ctx context.Context, client *api.Client, id string, args []string) (T, error),
 	more ...string) *cobra.Command {
 	return cmdutil.ReadCommand(a, view, &cobra.Command{
 		Use:               use,
 		Short:             short,
-		Example:           example,
 		Args:              cmdutil.Args(append([]string{"ID"}, more...)...),
 		ValidArgsFunction: completeResellers(a),
 	}, func(s *cmdutil.Session, client *api.Client, args []string) (value T, err error) {
@@ -110,9 +109,8 @@ func namedResellers(
 
 func listCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.NewCommand(a, cmdutil.List, views.Resellers, &cobra.Command{
-		Use:     "list",
-		Short:   "List all resellers with their rebates",
-		Example: `  till reseller list`,
+		Use:   "list",
+		Short: "List all resellers with their rebates",
 	}, func(s *cmdutil.Session, out cmdutil.Output[api.Reseller], _ []string) error {
 		client, err := s.Client()
 		if err != nil {
@@ -140,9 +138,8 @@ func sortByLabel(all []api.Reseller) {
 
 func resellerIDs(a *cmdutil.App) *cobra.Command {
 	return cmdutil.ListCommand(a, idView, &cobra.Command{
-		Use:     "ids",
-		Short:   "List the ids of all resellers",
-		Example: `  till reseller ids -q`,
+		Use:   "ids",
+		Short: "List the ids of all resellers",
 	}, func(ctx context.Context, client *api.Client) ([]string, error) { return client.Resellers.IDs(ctx) })
 }
 
@@ -152,16 +149,14 @@ func idView(money.Registry) render.View[string] {
 }
 
 func infoCommand(a *cmdutil.App) *cobra.Command {
-	return aboutReseller(a, "info ID", "Show one reseller",
-		`  till reseller info "North shop"`, views.Resellers,
+	return aboutReseller(a, "info ID", "Show one reseller", views.Resellers,
 		func(ctx context.Context, client *api.Client, id string, _ []string) (api.Reseller, error) {
 			return client.Resellers.Info(ctx, id)
 		})
 }
 
 func inviteCommand(a *cmdutil.App) *cobra.Command {
-	return aboutReseller(a, "invite ID", "Show the invite that a reseller has accepted",
-		`  till reseller invite "North shop"`, views.Invites,
+	return aboutReseller(a, "invite ID", "Show the invite that a reseller has accepted", views.Invites,
 		func(ctx context.Context, client *api.Client, id string, _ []string) (api.Invite, error) {
 			return client.Resellers.Invite(ctx, id)
 		})
@@ -224,7 +219,6 @@ func withdrawListCommand(a *cmdutil.App) *cobra.Command {
 	return orders.ListCommand(a, &cobra.Command{
 		Use:               "list ID",
 		Short:             "List a reseller's withdrawals, the whole list or a part of it",
-		Example:           `  till reseller withdraw list "North shop" --from 2026-05`,
 		Args:              cmdutil.Args("ID"),
 		ValidArgsFunction: completeResellers(a),
 	}, func(s *cmdutil.Session, client *api.Client, args []string) (orders.List, error) {
@@ -241,9 +235,7 @@ func withdrawListCommand(a *cmdutil.App) *cobra.Command {
 }
 
 func withdrawGetCommand(a *cmdutil.App) *cobra.Command {
-	return aboutReseller(a, "get ID WITHDRAWAL", "Show one of a reseller's withdrawals",
-		`  till reseller withdraw get "North shop" \
-    7c9e6679-7425-40de-944b-e07fc1f90ae7`, views.Withdrawals,
+	return aboutReseller(a, "get ID WITHDRAWAL", "Show one of a reseller's withdrawals", views.Withdrawals,
 		func(ctx context.Context, client *api.Client, id string, args []string) (api.Withdrawal, error) {
 			return client.Resellers.Withdrawal(ctx, id, args[1])
 		}, "WITHDRAWAL")

@@ -15,10 +15,8 @@ import (
 
 func statsCommand(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.WithView(a, cmdutil.Apart, statsView, &cobra.Command{
-		Use:   "stats [ID]",
-		Short: "Show volume, rebates and invoices by status over all time",
-		Example: `  till reseller stats
-  till reseller stats "North shop" -o json`,
+		Use:               "stats [ID]",
+		Short:             "Show volume, rebates and invoices by status over all time",
 		Args:              cmdutil.OptionalArg("ID"),
 		ValidArgsFunction: completeResellers(a),
 		RunE: a.WithSession(func(s *cmdutil.Session, args []string) error {

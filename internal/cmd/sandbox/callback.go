@@ -27,11 +27,7 @@ import (
 )
 
 func CallbackCommand(a *cmdutil.App) *cobra.Command {
-	cmd := cmdutil.Group("callback", "Receive the callbacks of withdrawals", listenCommand(a))
-	cmd.Long = `Receive what the service posts to the callback URL of a withdrawal. Nothing is
-posted to the callback_url of an invoice: the service redirects the customer's
-browser there.`
-	return cmd
+	return cmdutil.Group("callback", "Receive the callbacks of withdrawals", listenCommand(a))
 }
 
 type callbackFlags struct {
@@ -46,19 +42,6 @@ func listenCommand(a *cmdutil.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "listen [--listen ADDR] [--secret-path] [--exec CMD] [--count N]",
 		Short: "Print what is posted to an address, one JSON line each",
-		Long: `Print the body of every POST to any path as one line of JSON on standard
-output, at once and in the order of arrival. The address goes to standard error
-and, with --ready-file, into a file.
-
-With --exec, sh runs a command for each body, with the body on its standard
-input. Its environment has no password of the journal, and the API key only
-with --with-key. It ends with 0 after --count bodies, and with 42 if --timeout
-runs out first.
-
-Nothing checks who posts and what. See: till help callbacks.`,
-		Example: `  till callback listen --listen 127.0.0.1:8787 --exec 'cat >> callbacks.jsonl'
-  till callback listen --listen 0.0.0.0:8787 --secret-path
-  till callback listen --count 1 --timeout 30s --ready-file callback.json`,
 		RunE: a.WithSession(func(s *cmdutil.Session, _ []string) error {
 			return listenForCallbacks(s, flags)
 		}),

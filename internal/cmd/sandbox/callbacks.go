@@ -84,9 +84,6 @@ func advancedView(m money.Registry) render.View[advanced] {
 func callbacksCommand(a *cmdutil.App) *cobra.Command {
 	list := callbacksListCommand(a)
 	cmd := cmdutil.Group("callbacks", "See what the sandbox has posted to callbacks", list, callbacksResendCommand(a))
-	cmd.Long = `Show what the sandbox has posted to the callback URLs of withdrawals, one
-delivery for each change of status, and post a delivery again. Without a
-command, this is till sandbox callbacks list.`
 	cmd.Annotations = maps.Clone(list.Annotations)
 	a.Prints(cmd, cmdutil.PrintedAs[sandbox.Delivery](cmdutil.List))
 	refuse := cmd.RunE
@@ -104,13 +101,6 @@ func callbacksListCommand(a *cmdutil.App) *cobra.Command {
 	cmd := newControl(a, cmdutil.List, deliveryView, &cobra.Command{
 		Use:   "list",
 		Short: "List what was posted to callbacks, the oldest first",
-		Long: `List what was posted or will be posted to the callback URLs of withdrawals,
-oldest first, with the state and the answer to the last attempt. JSON has every
-attempt and the body. till help callbacks explains the states. --expect counts
-those that are no longer pending, and --wait waits for them.`,
-		Example: `  till sandbox callbacks
-  till sandbox callbacks list --expect 0 --wait 1s
-  till sandbox callbacks list --jq '.[] | select(.state != "delivered") | .id'`,
 	}, func(s *cmdutil.Session, out cmdutil.Output[sandbox.Delivery], _ []string) error {
 		if err := expected.check(s.Cmd); err != nil {
 			return err
@@ -145,16 +135,7 @@ func callbacksResendCommand(a *cmdutil.App) *cobra.Command {
 	return newAnswer(a, deliveryView, false, &cobra.Command{
 		Use:   "resend DELIVERY",
 		Short: "Post a callback again, and see what is answered",
-		Long: `Post a delivery again, whatever its state, and show it with the answer. An
-answer other than 2xx does not fail the command. A pending delivery is tried at
-once; if an earlier one of the same withdrawal is pending, that one goes first.
-till sandbox callbacks lists the ids.`,
-		Example: `  id=$(till --sandbox withdraw create --currency Btc --amount 0.02 --yes \
-    --address bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq \
-    --callback http://127.0.0.1:8787 -q) &&
-    till sandbox advance "$id" Processing -q &&
-    till sandbox callbacks resend "$(till sandbox callbacks -q)"`,
-		Args: cmdutil.Args("DELIVERY"),
+		Args:  cmdutil.Args("DELIVERY"),
 	}, func(s *cmdutil.Session, args []string) (sandbox.Delivery, error) {
 		d, err := tell[sandbox.Delivery](s, "/sandbox/callbacks/resend", map[string]string{"id": args[0]})
 		return d, missing(err, "delivery", args[0], "sandbox", "callbacks", "list")

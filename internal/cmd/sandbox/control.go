@@ -24,10 +24,6 @@ import (
 // The controls do what a customer or the service does, and what only a test needs. They are calls to the
 // sandbox, below a path that no real service has.
 
-// whichSandbox is part of the help of every control.
-const whichSandbox = `The command acts on the sandbox that your settings lead to, or on that of till
---sandbox if they have no address. If they lead to a service, it ends with 11.`
-
 // startControl begins a command that acts only on a sandbox. It does not use an address and a key that belong
 // to anything else.
 func startControl(a *cmdutil.App, cmd *cobra.Command) (*cmdutil.Session, error) {
@@ -92,7 +88,6 @@ func newControl[T any](
 	a *cmdutil.App, form cmdutil.Form, view func(money.Registry) render.View[T], cmd *cobra.Command,
 	run func(*cmdutil.Session, cmdutil.Output[T], []string) error,
 ) *cobra.Command {
-	cmd.Long += "\n\n" + whichSandbox
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		s, err := startControl(a, cmd)
 		if err != nil {
@@ -185,11 +180,7 @@ func fundCommand(a *cmdutil.App) *cobra.Command {
 	return newAnswer(a, fundedView, false, &cobra.Command{
 		Use:   "fund AMOUNT",
 		Short: "Add money to the sandbox's balance",
-		Long: `Add money to the merchant's balance in the sandbox, and show the new balance.
-The amount is an exact decimal with its code.`,
-		Example: `  till sandbox fund "1.5 Btc"
-  till sandbox fund "250.00 USD" -o json`,
-		Args: cmdutil.Args("AMOUNT"),
+		Args:  cmdutil.Args("AMOUNT"),
 	}, func(s *cmdutil.Session, args []string) (funded, error) {
 		amount, err := s.Money.ParseAmount(args[0], api.Currency{})
 		if err != nil {
@@ -216,11 +207,6 @@ func payCommand(a *cmdutil.App) *cobra.Command {
 	return endsInvoice(a, &cobra.Command{
 		Use:   "pay INVOICE",
 		Short: "Pay an invoice of the sandbox, as a customer would",
-		Long: `Pay an invoice of the sandbox in full, as a customer would, and show it. The
-money goes to the balance of the account that made the invoice; a reseller also
-earns its rebate.`,
-		Example: `  till sandbox pay "$(till --sandbox invoice create \
-    --title "Order 1001" --currency Usd --item Coffee=2.50)"`,
 	}, "/sandbox/pay")
 }
 
@@ -228,9 +214,6 @@ func expireCommand(a *cmdutil.App) *cobra.Command {
 	return endsInvoice(a, &cobra.Command{
 		Use:   "expire INVOICE",
 		Short: "Let an invoice of the sandbox expire unpaid",
-		Long:  `Let an invoice of the sandbox expire unpaid, and show it.`,
-		Example: `  till sandbox expire "$(till --sandbox invoice create \
-    --title "Order 1002" --currency Usd --item Tea=3.00)"`,
 	}, "/sandbox/expire")
 }
 
@@ -248,20 +231,7 @@ func advanceCommand(a *cmdutil.App) *cobra.Command {
 	return newAnswer(a, advancedView, false, &cobra.Command{
 		Use:   "advance WITHDRAWAL STATUS",
 		Short: "Move a withdrawal of the sandbox to its next status",
-		Long: `Move a withdrawal of the sandbox to its next status, and show it. The setting
-withdrawal_flow says which status may follow which. By default, Processing or
-Cancelled follows New, and Completed or Failed follows Processing. Failed and
-Cancelled return the money.
-
-If the withdrawal has a callback URL, the sandbox posts to it before the
-command returns, and the column delivery shows the answer. While an earlier
-callback of the withdrawal is pending, the new one waits. A receiver that fails
-does not fail the command: the sandbox tries again as long as it runs, but the
-one of till --sandbox runs for one command only. See: till help callbacks.`,
-		Example: `  till sandbox advance "$(till --sandbox withdraw create --yes \
-    --currency Btc --amount 0.015 \
-    --address bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq)" Processing`,
-		Args: cmdutil.Args("WITHDRAWAL", "STATUS"),
+		Args:  cmdutil.Args("WITHDRAWAL", "STATUS"),
 	}, func(s *cmdutil.Session, args []string) (advanced, error) {
 		withdrawal, err := tell[advanced](s, "/sandbox/advance",
 			map[string]string{"withdrawal": args[0], "status": args[1]})
@@ -274,12 +244,7 @@ func inviteRedeemCommand(a *cmdutil.App) *cobra.Command {
 	cmd := newAnswer(a, redeemedView, false, &cobra.Command{
 		Use:   "redeem INVITE",
 		Short: "Make a reseller from an invite of the sandbox",
-		Long: `Accept an invite of the sandbox, and print the id of the new reseller and its
-API key. No command shows the key again. With this key in TILL_API_KEY, the
-invoices and withdrawals that you make belong to the reseller.`,
-		Example: `  till sandbox invite redeem --label "North shop" \
-    "$(till --sandbox invite create -q)"`,
-		Args: cmdutil.Args("INVITE"),
+		Args:  cmdutil.Args("INVITE"),
 	}, func(s *cmdutil.Session, args []string) (redeemed, error) {
 		if err := api.CheckUUID(args[0]); err != nil {
 			return redeemed{}, cmdutil.UsageError(err.Error(), "one is printed when it is made", "invite", "create", "-q")
@@ -328,9 +293,6 @@ func clockShowCommand(a *cmdutil.App) *cobra.Command {
 	return newAnswer(a, sandboxTimeView, true, &cobra.Command{
 		Use:   "show",
 		Short: "Show the sandbox's time",
-		Long: `Show the sandbox's time. In JSON, offset says how far it is ahead of this
-machine's.`,
-		Example: `  till sandbox clock show`,
 	}, func(s *cmdutil.Session, _ []string) (sandboxTime, error) {
 		return ask[sandboxTime](s, "/sandbox/clock")
 	})
@@ -340,12 +302,7 @@ func clockSetCommand(a *cmdutil.App) *cobra.Command {
 	return newAnswer(a, sandboxTimeView, true, &cobra.Command{
 		Use:   "set TIME",
 		Short: "Set the sandbox's clock",
-		Long: `Set the sandbox's clock to a time in RFC 3339, or with now to the time of this
-machine. The clock continues from there; one that --clock has started stands
-still there, and now is its start. What was made before keeps its times.`,
-		Example: `  till sandbox clock set 2026-05-03T10:00:00Z
-  till sandbox clock set now`,
-		Args: cmdutil.Args("TIME"),
+		Args:  cmdutil.Args("TIME"),
 	}, func(s *cmdutil.Session, args []string) (moved sandboxTime, err error) {
 		if _, err := time.Parse(time.RFC3339, args[0]); err != nil && args[0] != "now" {
 			return moved, cmdutil.UsageError(fmt.Sprintf("%q is not a time in RFC 3339", args[0]),
@@ -359,14 +316,7 @@ func clockAdvanceCommand(a *cmdutil.App) *cobra.Command {
 	return newAnswer(a, sandboxTimeView, true, &cobra.Command{
 		Use:   "advance DURATION",
 		Short: "Advance the sandbox's clock",
-		Long: `Advance the sandbox's clock by a duration such as 90s, 15m, 36h, 7d or 2w. When
-the command returns, everything that the settings withdrawal_pace and
-invoice_expiry cause until then has happened, each at its own time, and with a
-clock that --clock has started, every callback that is due was posted, each at
-its own time too.`,
-		Example: `  till sandbox clock advance 36h
-  till sandbox clock advance 7d`,
-		Args: cmdutil.Args("DURATION"),
+		Args:  cmdutil.Args("DURATION"),
 	}, func(s *cmdutil.Session, args []string) (moved sandboxTime, err error) {
 		by, ok := period.ParseDuration(args[0])
 		if !ok || by < time.Second || by%time.Second != 0 {

@@ -49,20 +49,6 @@ func faultAddCommand(a *cmdutil.App) *cobra.Command {
 	cmd := newControl(a, cmdutil.One, faultView, &cobra.Command{
 		Use:   "add --do KIND",
 		Short: "Make calls to the sandbox fail from now on",
-		Long: `Make calls to the sandbox fail from now on, and print the number of the fault.
---do says how: refuse, drop-before, drop-after, truncate, deliver-twice,
-delay=2s, stale-list=10m, status=503, status=503,bare,
-status=429,retry-after=5, html, html=502, body=FILE or respond=FILE; for
-callbacks, lose-callback or delay-callback=10m. See: till help faults.
-
---on restricts a fault to one operation, --match to calls with a value in the
-query or the body, and --rate to a part of the calls. --times ends it after so
-many calls.`,
-		Example: `  till sandbox fault add --do drop-after --times 1 \
-    --on "POST /api/merchant_withdrawal/create"
-  till sandbox fault add --do status=503,bare --rate 0.1 --seed 7
-  till sandbox fault add --do lose-callback --match external_order_id=5001 \
-    --match currency.Crypto=Btc`,
 	}, func(s *cmdutil.Session, out cmdutil.Output[sandbox.Fault], _ []string) error {
 		order, err := flags.fault(s.Cmd)
 		if err != nil {
@@ -159,11 +145,6 @@ func faultListCommand(a *cmdutil.App) *cobra.Command {
 	return newControl(a, cmdutil.List, faultView, &cobra.Command{
 		Use:   "list",
 		Short: "List the sandbox's faults, and how many calls they affected",
-		Long: `List the sandbox's faults in the order in which they apply: seen counts the
-calls that a fault could apply to, and fired the calls that it affected. A
-fault that has reached --times stays in the list.`,
-		Example: `  till sandbox fault list
-  till sandbox fault list --jq 'map(.fired) | add'`,
 	}, func(s *cmdutil.Session, out cmdutil.Output[sandbox.Fault], _ []string) error {
 		faults, err := ask[[]sandbox.Fault](s, "/sandbox/faults")
 		if err != nil {
@@ -177,11 +158,7 @@ func faultClearCommand(a *cmdutil.App) *cobra.Command {
 	return newControl(a, cmdutil.List, faultView, &cobra.Command{
 		Use:   "clear [ID]",
 		Short: "Remove a fault of the sandbox, or all of them",
-		Long: `Remove a fault of the sandbox, or without ID all faults, and show what they
-have done.`,
-		Example: `  till sandbox fault clear
-  till sandbox fault clear "$(till sandbox fault add --do html)"`,
-		Args: cmdutil.OptionalArg("ID"),
+		Args:  cmdutil.OptionalArg("ID"),
 	}, func(s *cmdutil.Session, out cmdutil.Output[sandbox.Fault], args []string) error {
 		order := map[string]string{}
 		if len(args) == 1 {

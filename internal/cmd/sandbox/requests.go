@@ -71,23 +71,6 @@ func requestsCommand(a *cmdutil.App) *cobra.Command {
 	cmd := newControl(a, cmdutil.List, requestView, &cobra.Command{
 		Use:   "requests",
 		Short: "List the requests that the sandbox has received, and count them",
-		Long: `List the requests to the interface that the sandbox has received, oldest first:
-also those that it refused and those that a fault struck. A status of 0 in JSON
-means that no answer was sent. The list shows no headers. In place of the
-sandbox's key, and of the key in the Authorization header, it has [hidden],
-also if JSON, a URL, HTML or base64 quotes it.
-
---on and --match select requests as they do for a fault: till help faults.
---since selects those after an id. With --expect, the command ends with 42
-unless exactly so many are selected, and --wait gives a program time.
-
-The log is in the memory of a sandbox that is served. It keeps the newest
-100,000 requests and 32 MiB, of a body the first 64 KiB, until till sandbox
-reset. If it has lost what --expect must know, the command ends with 42.`,
-		Example: `  till sandbox requests
-  till sandbox requests --on "POST /api/merchant_withdrawal/create" \
-    --match external_order_id=5001 --expect 1 --wait 5s
-  till sandbox requests --jq '.[].body.external_order_id'`,
 	}, func(s *cmdutil.Session, out cmdutil.Output[sandbox.Request], _ []string) error {
 		query, err := flags.query(s.Cmd)
 		if err != nil {

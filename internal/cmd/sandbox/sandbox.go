@@ -27,7 +27,7 @@ import (
 )
 
 func Command(a *cmdutil.App) *cobra.Command {
-	cmd := cmdutil.Group("sandbox", "Run the service on this machine, without real money",
+	return cmdutil.Group("sandbox", "Run the service on this machine, without real money",
 		runCommand(a), serveCommand(a), settingsCommand(a),
 		fundCommand(a), payCommand(a), expireCommand(a), advanceCommand(a), callbacksCommand(a),
 		cmdutil.Group("invite", "Act as the invited reseller", inviteRedeemCommand(a)),
@@ -36,15 +36,6 @@ func Command(a *cmdutil.App) *cobra.Command {
 		cmdutil.Group("fault", "Make calls to the sandbox fail on purpose", faultAddCommand(a), faultListCommand(a),
 			faultClearCommand(a)),
 		requestsCommand(a), resetCommand(a), seedCommand(a), dumpCommand(a))
-	cmd.Long = `Run the payment service on this machine, for trials and tests: its whole
-interface, with state. It needs no network and no secret, and listens on
-loopback addresses only. For single commands, till --sandbox is enough.
-
-Tests in any language run behind till sandbox run. They find the service in
-TILL_BASE_URL and its key in TILL_API_KEY. Over HTTP, they do what the commands
-below do: --dry-run shows their requests, and GET /openapi.json has them all.
-examples/python and examples/node are complete. See: till help testing.`
-	return cmd
 }
 
 // stateInMemory is the value of --state for a sandbox that saves nothing.

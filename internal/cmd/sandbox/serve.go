@@ -21,20 +21,6 @@ func serveCommand(a *cmdutil.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve a sandbox until a signal ends it",
-		Long: `Serve a sandbox until a signal ends it, with exit code 0. The command prints
-the address and the key; every program on this machine that has both can use
-the sandbox. Its state is deleted at the end unless --state names a file. A
-browser pays an invoice at ADDRESS/invoice/ID.
-
-In a container, --expose answers requests with any Host, and posts callbacks to
-other machines (callback_targets=any): everybody who reaches it and has its key
-controls it. GET /sandbox/health is 200 when it is ready.
-
-See: till help testing.`,
-		Example: `  till sandbox serve --seed demo
-  till sandbox serve --listen 127.0.0.1:8080 --set first_page=0 \
-    --ready-file sandbox.json --env-file sandbox.env
-  till sandbox serve --expose --listen 0.0.0.0:8080`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, err := startWithSandbox(a, cmd, ofCalls)
 			if err != nil {
@@ -76,23 +62,7 @@ func runCommand(a *cmdutil.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [flags] -- COMMAND [ARGUMENT]...",
 		Short: "Run a command with a fresh sandbox",
-		Long: `Run a command with a fresh sandbox, which is removed when the command has
-ended, or with the one that --state keeps in a file. The command gets
-TILL_BASE_URL, TILL_API_KEY, TILL_PROFILE and TILL_JOURNAL. Everything after --
-is the command and its arguments; no shell interprets them.
-
-The exit code is that of the command. It is 128 plus the signal's number if a
-signal ended the command, 127 if it was not found, and 126 if it cannot be run.
-till itself prints nothing unless something fails. If the command is a shell
-on a terminal, it names the sandbox and its end, and keeps no history unless
-the shell's own files say where.
-
-See: till help testing.`,
-		Example: `  till sandbox run -- till invoice create --title "Order 1001" \
-    --currency Usd --item Coffee=2.50
-  till sandbox run --seed demo -- sh -c 'curl -sS \
-    -H "Authorization: Bearer $TILL_API_KEY" $TILL_BASE_URL/api/resellers/ids'`,
-		Args: commandAfterDash,
+		Args:  commandAfterDash,
 		RunE: func(cmd *cobra.Command, command []string) error {
 			s, err := startWithSandbox(a, cmd, ofService)
 			if err != nil {

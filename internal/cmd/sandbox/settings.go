@@ -20,19 +20,8 @@ var often = []string{"first_page", "default_page_size", "list_order", "withdrawa
 func settingsCommand(a *cmdutil.App) *cobra.Command {
 	var every bool
 	cmd := cmdutil.WithView(a, cmdutil.OneOrList, sandboxSettingView, &cobra.Command{
-		Use:   "settings [SETTING]",
-		Short: "List the choices that the sandbox makes, for --set",
-		Long: `List the choices that the sandbox makes where the service's interface is
-silent, such as the names of statuses: the name for --set, the default, the
-possible values and the meaning. A table has the ten that tests change most;
---all lists the others too. With SETTING, show all of one setting. The field
-value is what it is now in the sandbox that your settings lead to, as
-inside till sandbox run; without one it is the default. While a sandbox runs,
-till sandbox settings set changes them.`,
-		Example: `  till sandbox settings
-  till sandbox settings --all --columns name,meaning
-  till sandbox settings include_fiat_is
-  till sandbox settings withdrawal_flow --jq .default`,
+		Use:               "settings [SETTING]",
+		Short:             "List the choices that the sandbox makes, for --set",
 		Args:              cmdutil.OptionalArg("SETTING"),
 		ValidArgsFunction: cmdutil.FirstArg(cobra.FixedCompletions(describedSettings(""), cobra.ShellCompDirectiveNoFileComp)),
 		RunE: a.WithSession(func(s *cmdutil.Session, args []string) error {
@@ -155,12 +144,6 @@ func settingsSetCommand(a *cmdutil.App) *cobra.Command {
 	return newControl(a, cmdutil.List, settingValueView, &cobra.Command{
 		Use:   "set NAME=VALUE...",
 		Short: "Change settings of a sandbox while it runs",
-		Long: `Change settings of a sandbox that is served, all of them at once, or none if
-one is wrong. What was made before stays as it is. till sandbox reset brings
-back the settings of the start. till sandbox settings lists the names.`,
-		Example: `  till sandbox settings set requests_per_second=5
-  till sandbox settings set withdrawal_flow="New>Sent>Done,Sent>Failed*" \
-    withdrawal_pace="New>Sent=30s"`,
 		Args: func(cmd *cobra.Command, given []string) error {
 			if len(given) == 0 {
 				return cmdutil.UsageError(cmdutil.CommandName(cmd)+" needs NAME=VALUE", "see", "sandbox", "settings")

@@ -42,13 +42,6 @@ func resetCommand(a *cmdutil.App) *cobra.Command {
 	cmd := newAnswer(a, sandboxStateView, true, &cobra.Command{
 		Use:   "reset",
 		Short: "Reset the sandbox to its start",
-		Long: `Delete everything in the sandbox, its faults and its log of requests included,
-and start again with the seed as it was read at the start, and with the
-settings and the time of the start. With --to, start with another seed; an
-invalid file changes nothing. The command prints the id of the new state, which
-is unique. It does not ask for confirmation.`,
-		Example: `  till sandbox reset
-  till sandbox reset --to demo`,
 	}, func(s *cmdutil.Session, _ []string) (sandboxState, error) {
 		if s.Cmd.Flags().Changed("to") {
 			return beginWith(s, to)
@@ -86,29 +79,8 @@ func refusedInput(err error, prefix string) error {
 
 func seedCommand(a *cmdutil.App) *cobra.Command {
 	return newAnswer(a, sandboxStateView, true, &cobra.Command{
-		Use:   "seed FILE",
-		Short: "Reset the sandbox to the contents of a file",
-		Long: `Delete everything in the sandbox, and fill it from a file; - is standard input.
-demo means a shop with four resellers and half a year of invoices, and none
-means an empty sandbox. An invalid file changes nothing.
-
-The file is YAML or JSON, such as till sandbox dump prints. In a file written
-by hand, leave out what the sandbox can make up or derive:
-
-  balances: [1000.00 Usd, 1.5 Btc]
-  resellers:
-    - {label: Harbour Books, api_key: till_sandbox_harbour}
-  invoices:
-    - {account: Harbour Books, title: Order 1001, total: 25.00 Usd}
-    - {account: Harbour Books, total: 9.90 Eur, status: Paid}
-  withdrawals:
-    - amount: 0.015 Btc
-      address: bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq
-      status: Processing
-
-till help seeds lists every field.`,
-		Example: `  till sandbox seed demo
-  echo '{resellers: [{label: Harbour Books}]}' | till sandbox seed -`,
+		Use:               "seed FILE",
+		Short:             "Reset the sandbox to the contents of a file",
 		Args:              cmdutil.Args("FILE"),
 		ValidArgsFunction: cmdutil.FileNames,
 	}, func(s *cmdutil.Session, args []string) (sandboxState, error) {
@@ -120,12 +92,6 @@ func dumpCommand(a *cmdutil.App) *cobra.Command {
 	return a.Prints(&cobra.Command{
 		Use:   "dump",
 		Short: "Print everything that is in the sandbox",
-		Long: `Print everything in the sandbox as JSON, which till sandbox seed and --seed
-read. It has hashes of the resellers' API keys, not the keys.
-
-` + whichSandbox,
-		Example: `  till sandbox dump >box.json
-  till sandbox dump --jq '.balances[] | "\(.code) \(.delta)"'`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, err := startControl(a, cmd)
 			if err != nil {

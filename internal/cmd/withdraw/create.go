@@ -30,16 +30,6 @@ func createCommand(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.NewCommand(a, cmdutil.One, views.Creations, &cobra.Command{
 		Use:   "create --currency C --amount A --address ADDR",
 		Short: "Create one withdrawal, sent at most once",
-		Long: `Create one withdrawal, at most once. till records the order in the journal
-before it sends it. The command is idempotent: with the same order id, it never
-pays twice, but prints the id of what was accepted, or says what to settle.
-
-Give your own --order-id in scripts. After exit code 20, it may have been paid:
-run the command that the message names. See: till help payouts.`,
-		Example: `  till withdraw create --currency Btc --amount 0.015 \
-    --address bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq --order-id 5001 --yes
-  till withdraw create --currency Btc --amount "25.00 USD" \
-    --address bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq --dry-run`,
 	}, func(s *cmdutil.Session, out cmdutil.Output[views.Created], _ []string) error {
 		if _, err := s.RequireBaseURL(); err != nil { // its profile says how it counts
 			return err

@@ -26,11 +26,7 @@ func getCommand(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.NewCommand(a, cmdutil.One, views.Withdrawals, &cobra.Command{
 		Use:   "get [ID]",
 		Short: "Show one withdrawal with the history of its statuses",
-		Long: `Show one withdrawal as the service has it. --order-id instead of ID looks the
-id up in the journal.`,
-		Example: `  till withdraw get 7c9e6679-7425-40de-944b-e07fc1f90ae7 -o json
-  till withdraw get --order-id 5001`,
-		Args: cmdutil.OptionalArg("ID"),
+		Args:  cmdutil.OptionalArg("ID"),
 	}, func(s *cmdutil.Session, out cmdutil.Output[api.Withdrawal], args []string) error {
 		client, id, err := oneWithdrawal(s, args, orderID)
 		if err != nil {
@@ -129,11 +125,6 @@ func listCommand(a *cmdutil.App) *cobra.Command {
 	return orders.ListCommand(a, &cobra.Command{
 		Use:   "list",
 		Short: "List withdrawals, the whole list or a part of it",
-		Long: `List withdrawals. In a pipe or a file the output is the whole list, page by
-page; a table on a terminal stops after the first page and says how many there
-are.`,
-		Example: `  till withdraw list --from 7d --status New
-  till withdraw list --from 2026-05 --to 2026-05 --currency Btc -o csv`,
 	}, func(s *cmdutil.Session, client *api.Client, _ []string) (orders.List, error) {
 		return orders.List{
 			Page: func(filter api.WithdrawalFilter, page, size int) (api.WithdrawalPage, error) {
@@ -152,17 +143,7 @@ func waitCommand(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.NewCommand(a, cmdutil.One, views.Withdrawals, &cobra.Command{
 		Use:   "wait [ID] --status S[,S]",
 		Short: "Wait until a withdrawal reaches a status",
-		Long: `Wait until a withdrawal has one of the statuses named. The interface does not
-list the statuses: till withdraw get shows what the service calls them. With
---order-id instead of ID, the journal says which withdrawal is meant.
-
-A reading that fails is repeated until --timeout runs out. The exit code is
-then 42, or 41 if no reading succeeded. A refused key or an unknown id ends the
-wait at once.`,
-		Example: `  till withdraw wait 7c9e6679-7425-40de-944b-e07fc1f90ae7 \
-    --status Completed --fail-on Failed,Cancelled --timeout 15m
-  till withdraw wait --order-id 5001 --status Completed`,
-		Args: cmdutil.OptionalArg("ID"),
+		Args:  cmdutil.OptionalArg("ID"),
 	}, func(s *cmdutil.Session, out cmdutil.Output[api.Withdrawal], args []string) error {
 		client, id, err := oneWithdrawal(s, args, orderID)
 		if err != nil {
@@ -187,18 +168,8 @@ wait at once.`,
 
 func reconcileCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.NewCommand(a, cmdutil.List, orders.ReconciledView, &cobra.Command{
-		Use:   "reconcile [ORDER]",
-		Short: "Find out from the service's list what became of an order",
-		Long: `Read the service's list of withdrawals, and settle the order: if it is listed
-as it was sent, it is accepted, and if it is listed with other contents, it is
-in conflict (exit code 21). Without ORDER, every unknown order of the account
-is settled.
-
-An order that is not listed stays unknown (exit code 20): the list can miss a
-row, and a withdrawal can arrive late. If you know more than the list, use till
-withdraw resolve.`,
-		Example: `  till withdraw reconcile 5001
-  till withdraw reconcile`,
+		Use:               "reconcile [ORDER]",
+		Short:             "Find out from the service's list what became of an order",
 		Args:              cmdutil.OptionalArg("ORDER"),
 		ValidArgsFunction: cmdutil.FirstArg(a.CompleteUndecided()),
 	}, func(s *cmdutil.Session, out cmdutil.Output[payout.Result], args []string) error {
@@ -229,7 +200,5 @@ withdraw resolve.`,
 }
 
 func resolveCommand(a *cmdutil.App) *cobra.Command {
-	return orders.ResolveCommand(a, "Record what a person knows about an order", "the order can be sent again.",
-		`  till withdraw resolve 5001 --paid-as 7c9e6679-7425-40de-944b-e07fc1f90ae7
-  till withdraw resolve 5001 --not-sent --reason "support confirmed, case 81"`)
+	return orders.ResolveCommand(a, "Record what a person knows about an order")
 }
