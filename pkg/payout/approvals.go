@@ -54,19 +54,19 @@ func (p *Plan) approvals(
 
 // approve refuses a plan that not enough persons have approved.
 func (a *Applier) approve(ctx context.Context) error {
-	required, number, err := a.sender.demand(ctx, a.plan.Totals, a.options.DryRun)
+	policy := a.sender.options.Approvals
+	required, number, err := a.sender.demand(ctx, policy, a.plan.Totals, a.options.DryRun)
 	a.demand, a.approvals = number, approval.Status{}
 	if err != nil || required == 0 {
 		return err
 	}
-	kept, err := a.sender.ledger.Approvals(ctx, a.plan.Name())
-	if err != nil {
-		return err
+	var kept []approval.Approval
+	if a.Begun() {
+		kept, err = a.sender.ledger.Approvals(ctx, a.plan.Name())
 	}
-	if !a.Begun() {
-		kept = nil
+	if err == nil {
+		a.approvals, err = a.plan.approvals(policy, a.options.Approvals, kept, a.sender.now())
 	}
-	a.approvals, err = a.plan.approvals(a.sender.options.Approvals, a.options.Approvals, kept, a.sender.now())
 	if err != nil {
 		return err
 	}

@@ -13,22 +13,23 @@ import (
 )
 
 // demand returns how many persons must approve a send with these totals, and the number of the demand that
-// says so. It refuses a Sender that demands less than the account did before. The journal does not remember the
+// says so. It refuses a policy that demands less than the account did before. The journal does not remember the
 // demand of a dry run.
-func (s *Sender) demand(ctx context.Context, totals []Total, dry bool) (required int, number int64, err error) {
-	a := s.options.Approvals
-	if err := s.meetable(ctx, a); err != nil {
+func (l *Ledger) demand(
+	ctx context.Context, a approval.Policy, totals []Total, dry bool,
+) (required int, number int64, err error) {
+	if err := l.meetable(ctx, a); err != nil {
 		return 0, 0, err
 	}
-	ask := s.ledger.Demand
+	ask := l.ledger.Demand
 	if dry {
-		ask = s.ledger.Remembered
+		ask = l.ledger.Remembered
 	}
 	remembered, err := ask(ctx, demandOf(a))
 	if err != nil {
 		return 0, 0, accountChanged(err)
 	}
-	required, err = s.requiredBy(a, remembered, totals)
+	required, err = l.requiredBy(a, remembered, totals)
 	return required, remembered.Number, err
 }
 
@@ -94,14 +95,7 @@ func (l *Ledger) PlanApprovals(
 		status, err = p.approvals(a, files, kept, now)
 	}
 	if err == nil {
-		err = l.meetable(ctx, a)
-	}
-	var remembered journal.Demand
-	if err == nil {
-		remembered, err = l.ledger.Remembered(ctx, demandOf(a))
-	}
-	if err == nil {
-		status.Required, err = l.requiredBy(a, remembered, p.Totals)
+		status.Required, _, err = l.demand(ctx, a, p.Totals, true)
 	}
 	return status, err
 }
@@ -118,7 +112,7 @@ func (s *Sender) approveSingle(ctx context.Context, w *withdrawal) error {
 	if err := s.mayLeave(ctx, totals); err != nil {
 		return err
 	}
-	required, number, err := s.demand(ctx, totals, w.dry)
+	required, number, err := s.demand(ctx, s.options.Approvals, totals, w.dry)
 	w.demand = number
 	if err != nil || required == 0 {
 		return err

@@ -102,12 +102,22 @@ func TestLiveOfNothing(t *testing.T) {
 	}
 }
 
-// TestGlance checks that a glance ends when it has seen what it looks for, and that missing withdrawals are
-// not an error.
-func TestGlance(t *testing.T) {
+// TestLookAtARun checks that a wait reads no more of the list than it needs, and that missing withdrawals are no
+// error.
+func TestLookAtARun(t *testing.T) {
 	d := newDesk(t)
 	d.s.fill(350)
 	d.status("w5", "Done")
+	look := func(sought ...string) (statuses map[string]string, pages int, err error) {
+		p := RunProgress{Statuses: map[string]string{}, left: map[string]bool{}}
+		for _, id := range sought {
+			p.Orders, p.left[id] = append(p.Orders, Order{ID: id}), true
+		}
+		_, _, before := d.s.counts()
+		err = d.look(t.Context(), RunWait{}, &p)
+		_, _, after := d.s.counts()
+		return p.Statuses, after - before, err
+	}
 	for _, tt := range []struct {
 		sought []string
 		want   map[string]string
@@ -118,21 +128,13 @@ func TestGlance(t *testing.T) {
 		{[]string{"w5", "gone"}, map[string]string{"w5": "Done"}, 4},
 		{nil, map[string]string{}, 0},
 	} {
-		sought := map[string]bool{}
-		for _, id := range tt.sought {
-			sought[id] = true
-		}
-		_, _, before := d.s.counts()
-		got, err := d.glance(t.Context(), sought)
-		if err != nil || !maps.Equal(got, tt.want) {
-			t.Errorf("%v: got %v, %v, want %v", tt.sought, got, err, tt.want)
-		}
-		if _, _, lists := d.s.counts(); lists-before > tt.most {
-			t.Errorf("%v: %d pages were read, want at most %d", tt.sought, lists-before, tt.most)
+		if got, pages, err := look(tt.sought...); err != nil || !maps.Equal(got, tt.want) || pages > tt.most {
+			t.Errorf("%v: got %v from %d pages, %v, want %v from at most %d", tt.sought, got, pages, err, tt.want, tt.most)
 		}
 	}
 	d.s.set(func() { d.s.listFail = func() (int, string) { return 503, envelope } })
-	wantCall(t, errorOf(d.glance(t.Context(), map[string]bool{"w5": true})), api.Failed, 503)
+	_, _, err := look("w5")
+	wantCall(t, err, api.Failed, 503)
 }
 
 // TestReconcileRun checks that a run of any size is reconciled with two scans, and that every order of it is

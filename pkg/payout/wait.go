@@ -109,10 +109,20 @@ func (s *Sender) waitRun(ctx context.Context, run string, wait RunWait, p *RunPr
 	return err
 }
 
-// look reads the list once and notes the statuses.
+// look reads the list until it has seen all withdrawals that are left, and notes their statuses. A single
+// reading may miss some: the next one shows them.
 func (s *Sender) look(ctx context.Context, wait RunWait, p *RunProgress) error {
-	seen, err := s.glance(ctx, p.left)
-	if err != nil {
+	if len(p.left) == 0 { // the run has no rows
+		return nil
+	}
+	seen := map[string]string{}
+	r := &reading{see: func(w listed) bool {
+		if p.left[w.ID] {
+			seen[w.ID] = w.Current
+		}
+		return len(seen) < len(p.left)
+	}}
+	if err := r.read(ctx, s); err != nil && !errors.As(err, new(*lack)) {
 		return err
 	}
 	for _, o := range p.Orders {
@@ -260,24 +270,4 @@ func (s *Sender) Live(ctx context.Context, f Filter) (statuses map[string]string
 		return nil, err
 	}
 	return statuses, nil
-}
-
-// glance reads the list until it has seen all withdrawals in sought, and returns the service's status of
-// those that it saw. It is for polling: a single one may miss some.
-func (s *Sender) glance(ctx context.Context, sought map[string]bool) (statuses map[string]string, err error) {
-	defer toError(&err)
-	statuses = make(map[string]string, len(sought))
-	if len(sought) == 0 {
-		return statuses, nil
-	}
-	r := &reading{see: func(w listed) bool {
-		if sought[w.ID] {
-			statuses[w.ID] = w.Current
-		}
-		return len(statuses) < len(sought)
-	}}
-	if err = r.read(ctx, s); errors.As(err, new(*lack)) {
-		err = nil
-	}
-	return statuses, err
 }
