@@ -43,7 +43,7 @@ func (d *desk) plan(change func(p *Plan), rows ...PlanRow) *Plan {
 	if change != nil {
 		change(p)
 	}
-	ok(d.t, writePlan(p, testMoney, rows))
+	ok(d.t, writePlan(p, d.money, rows))
 	opened, err := OpenPlan(p.Path)
 	ok(d.t, err)
 	return opened
@@ -62,40 +62,20 @@ func (d *desk) applier(p *Plan, o ApplyOptions) *Applier {
 	return x
 }
 
-// apply takes the same steps as the command without a prompt.
-func (s *Sender) apply(ctx context.Context, p *Plan, o ApplyOptions) (Tally, error) {
-	x, err := s.Applier(ctx, p, o)
-	if err != nil {
-		return Tally{}, err
-	}
-	t, err := x.Tally(ctx)
-	if err != nil {
-		return t, err
-	}
-	if err := x.Begin(ctx, t.Before); err != nil {
-		return t, err
-	}
-	if t, err = x.LookUp(ctx); err != nil {
-		return t, err
-	}
-	err = x.Send(ctx, context.Background(), t)
-	t, e := x.Tally(context.Background())
-	return t, errors.Join(err, e)
-}
-
 // begun begins a run and calls LookUp, so that only Send is left.
 func (d *desk) begun(p *Plan, o ApplyOptions) (*Applier, Tally) {
 	d.t.Helper()
-	x, err := d.Applier(d.t.Context(), p, o)
-	ok(d.t, err)
+	x := d.applier(p, o)
 	ok(d.t, x.Begin(d.t.Context(), 0))
 	tally, err := x.LookUp(d.t.Context())
 	ok(d.t, err)
 	return x, tally
 }
 
+// apply applies a plan, whatever was paid of it before.
 func (d *desk) apply(p *Plan, o ApplyOptions) (Tally, error) {
-	return d.Sender.apply(context.Background(), p, o)
+	o.AlreadyPaid = len(p.Rows)
+	return d.Sender.Apply(context.Background(), p, o)
 }
 
 func (d *desk) mustApply(p *Plan, o ApplyOptions) Tally {
@@ -240,21 +220,6 @@ func TestApplyStops(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestApplyStaysUnknown checks that an order that stays unknown keeps the rest from being sent, unless
-// KeepGoing is set.
-func TestApplyStaysUnknown(t *testing.T) {
-	eachJournal(t, func(t *testing.T, d *desk) {
-		d.history()
-		p := d.plan(nil, dueTo(3)...)
-		d.dies(withdrawal{request: due("101").CreateWithdrawal})
-		wantKind(t, errorOf(d.apply(p, ApplyOptions{})), Unknown, "")
-		d.wantArrived("1")
-		d.mustApply(p, ApplyOptions{KeepGoing: true}).want(t, "2 accepted, 1 unknown")
-		d.s.wantCreates(3)
-		d.wantState("101", StateUnknown)
-	})
 }
 
 func TestApplyGivesUpAfterFiveUnknown(t *testing.T) {
@@ -449,7 +414,7 @@ func TestMachinesShareARun(t *testing.T) {
 		}
 		machines.Go(func() {
 			defer stop()
-			if tally, err := b.apply(ctx, p, o); n == 0 {
+			if tally, err := b.Apply(ctx, p, o); n == 0 {
 				b.ledger.Journal().Close()
 			} else if err != nil || tally.States[StateAccepted] != 300 {
 				t.Errorf("one ended with %+v, %v", tally, err)

@@ -10,66 +10,13 @@ import (
 	"example.com/till/internal/journal"
 )
 
-// TestApplyAsksAboutWhatIsPaid checks that Apply refuses orders that were paid before, and not by this run,
-// unless the caller knows of them. It does so before anything is sent, even if only the service's list has
-// them.
-func TestApplyAsksAboutWhatIsPaid(t *testing.T) {
-	for name, paid := range map[string]func(d *desk){
-		"in the journal": func(d *desk) { d.mustSend("101") },
-		"on the list":    func(d *desk) { d.s.set(func() { d.s.take(body("101")) }) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			d := newDesk(t)
-			d.money = testMoney
-			paid(d)
-			p := d.plan(nil, due("101"), due("102"))
-			creates, _, _ := d.s.counts()
-			wantKind(t, errorOf(d.Sender.Apply(t.Context(), p, ApplyOptions{})), Refused, RulePaidBefore)
-			d.s.wantCreates(creates)
-			if runs, err := d.Runs(t.Context()); err != nil || name == "in the journal" && len(runs) > 0 {
-				t.Errorf("it was begun: %v, %v", runs, err)
-			}
-			for _, known := range []int{1, 0} { // the number is recorded when it is given once
-				tally, err := d.Sender.Apply(t.Context(), p, ApplyOptions{AlreadyPaid: known})
-				if err != nil || tally.States[StateAccepted] != 2 || tally.Before != 1 {
-					t.Fatalf("%+v, %v", tally, err)
-				}
-			}
-			d.s.wantCreates(creates + 1)
-		})
-	}
-}
-
-// TestApplyEnds checks that a rejected row is not an error, an unknown one stops Apply, and nothing is sent
-// with a context that has ended.
-func TestApplyEnds(t *testing.T) {
-	d := newDesk(t)
-	d.money = testMoney
-	p := d.plan(nil, dueTo(2)...)
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := d.Sender.Apply(ended, p, ApplyOptions{}); err == nil {
-		t.Error("a context that has ended was not noticed")
-	}
-	d.s.wantCreates(0)
-	d.s.set(func() { d.s.onCreate = func(map[string]any) (int, string, bool) { return 422, envelope, false } })
-	tally, err := d.Sender.Apply(t.Context(), p, ApplyOptions{})
-	if err != nil || tally.States[StateRejected] != 2 {
-		t.Errorf("%+v, %v", tally, err)
-	}
-	d.s.set(func() { d.s.onCreate = func(map[string]any) (int, string, bool) { return 0, "", true } })
-	tally, err = d.Sender.Apply(t.Context(), p, ApplyOptions{RetryRejected: true})
-	wantKind(t, err, Unknown, "")
-	if tally.States[StateUnknown] != 1 || tally.States[StateRejected] != 1 {
-		t.Errorf("%+v", tally)
-	}
-}
-
 // TestApplyChecksDecimals checks that a plan is refused if its decimals have changed, because the person who
 // approved it has read other amounts.
 func TestApplyChecksDecimals(t *testing.T) {
 	d := newDesk(t)
-	wantKind(t, errorOf(d.Sender.Apply(t.Context(), d.plan(nil, due("101")), ApplyOptions{})), Refused, RuleDecimals)
+	p := d.plan(nil, due("101"))
+	d.money = testMoney
+	wantKind(t, errorOf(d.apply(p, ApplyOptions{})), Refused, RuleDecimals)
 	d.s.wantCreates(0)
 }
 
@@ -111,15 +58,19 @@ func TestProcessThatGoesOn(t *testing.T) {
 		"refused before it has begun": func(d *desk, p *Plan) {
 			d.mustSend("101")
 			wantKind(t, apply(d, p), Refused, RulePaidBefore)
+			if runs, err := d.Runs(t.Context()); err != nil || len(runs) > 0 {
+				t.Errorf("it was begun: %v, %v", runs, err)
+			}
+			d.s.wantCreates(1)
 		},
 		"refused after it has begun": func(d *desk, p *Plan) {
-			d.s.set(func() { d.s.take(body("101")) })
+			d.takes("101")
 			wantKind(t, apply(d, p), Refused, RulePaidBefore)
+			d.s.wantCreates(0)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
-			d.money = testMoney
 			apply(d, d.plan(nil, due("101"), due("102")))
 			other := d.another().Sender
 			ok(t, errorOf(other.Applier(t.Context(), d.plan(nil, due("9")), ApplyOptions{})))
@@ -161,7 +112,7 @@ func TestUnrecordedOutcomeKeepsOthersOut(t *testing.T) {
 		t.Fatalf("order 101 is %s, %v", o.State, err)
 	}
 	other := d.another().Sender
-	if _, err := other.apply(t.Context(), newer, ApplyOptions{}); !errors.Is(err, journal.Busy) ||
+	if _, err := other.Apply(t.Context(), newer, ApplyOptions{AlreadyPaid: 1}); !errors.Is(err, journal.Busy) ||
 		journal.AsError(err).Run != old.Name() {
 		t.Errorf("the newer plan: %v", err)
 	}

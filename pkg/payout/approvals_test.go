@@ -90,16 +90,16 @@ func TestApprovalsOnSeveralMachines(t *testing.T) {
 		}
 		other := d.another().Sender
 		other.options.Approvals = approval.Policy{}
-		_, err := other.apply(t.Context(), p, ApplyOptions{})
+		_, err := other.Apply(t.Context(), p, ApplyOptions{})
 		wantKind(t, err, Refused, RuleApproval, "the journal remembers that 2 persons must approve this")
 		foreign, _ := d.approvedBy("ann", "bob")
 		foreign.Approvers.Path = "/home/eve/signers"
 		other.options.Approvals = foreign
-		_, err = other.apply(t.Context(), p, ApplyOptions{})
+		_, err = other.Apply(t.Context(), p, ApplyOptions{})
 		wantKind(t, err, Refused, RuleApproval,
 			"the journal remembers the approvers in /etc/till/allowed_signers, and those in /home/eve/signers are others")
 		other.options.Approvals = approvals
-		if tally, err := other.apply(t.Context(), p, ApplyOptions{}); err != nil || tally.States[StateAccepted] != 2 {
+		if tally, err := other.Apply(t.Context(), p, ApplyOptions{}); err != nil || tally.States[StateAccepted] != 2 {
 			t.Errorf("it ended with %+v, %v", tally, err)
 		}
 		runs, err := other.Consents(t.Context())
