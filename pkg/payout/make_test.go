@@ -90,41 +90,6 @@ func detailsOf(err error) (texts []string) {
 
 const header = "order_id,currency,amount,address"
 
-func TestMakeReadsEveryColumn(t *testing.T) {
-	p := newPlanner(t)
-	row := func(orderID, address string, currency api.Currency, amount api.Amount) PlanRow {
-		return PlanRow{CreateWithdrawal: api.CreateWithdrawal{Currency: currency, Amount: amount, Address: address,
-			ExternalOrderID: orderID}}
-	}
-	want := []PlanRow{row("1", "a", testBtc, api.CryptoAmount("Btc", 1_500_000)), row("2", "b", testBtc, api.FiatAmount("USD", 2500)),
-		row("3", "c", testBtc, api.CryptoAmount("Btc", 7)), row("4", "d", testDoge, api.FiatAmount("USD", 8))}
-	want[0].Note, want[1].Memo, want[1].Callback = `Zoë, "May"`, "m", "https://shop.example.com/paid"
-	check := func(what string, rows []PlanRow) {
-		t.Helper()
-		if !slices.Equal(rows, want) {
-			t.Errorf("%s: %+v", what, rows)
-		}
-	}
-	// A byte order mark, Windows line ends, quotes, an empty line, and no line end at the end.
-	_, rows := p.must("\ufefforder_id,currency,amount,amount_minor,address,memo,callback,note\r",
-		`1,btc,0.015,,a,,,"Zoë, ""May"""`+"\r", `"2",Btc,25.00 USD,,b,m,https://shop.example.com/paid,`, "",
-		`3,crypto:Btc,,7,c,,,`, `4,crypto:Doge,,8 usd,d,,,`)
-	check("CSV", rows)
-	// As in an export: the amount in both columns, and its code in another.
-	_, rows = p.must("order_id,currency,amount,amount_minor,amount_currency,address,memo,callback,note",
-		`1,Btc,0.01500000,1500000,Btc,a,,,"Zoë, ""May"""`, `2,Btc,25.00,2500,USD,b,m,https://shop.example.com/paid,`,
-		`3,Btc,,7,Btc,c,,,`, `4,crypto:Doge,0.08,8,USD,d,,,`)
-	check("an export", rows)
-	p.JSONLines = true
-	_, rows = p.must("\ufeff"+`{"order_id":"1","currency":"btc","amount":"0.015","address":"a","note":"Zo\u00eb, `+
-		`\"May\""}`+"\r",
-		` {"note":"","currency":"Btc","amount":"25.00 `+
-			`USD","address":"b","memo":"m","callback":"https://shop.example.com/paid","order_id":"2"} `, "",
-		`{"order_id":"3","currency":"Btc","amount_minor":7,"address":"c"}`,
-		`{"order_id":"4","currency":"crypto:Doge","amount_minor":"8 USD","address":"d"}`)
-	check("JSON lines", rows)
-}
-
 // TestMakeTellsEverythingThatIsWrong checks that all errors of a file are reported at once, with line and
 // column.
 func TestMakeTellsEverythingThatIsWrong(t *testing.T) {
@@ -234,18 +199,6 @@ func TestMakeTellsEverythingThatIsWrong(t *testing.T) {
 	}
 }
 
-// TestMakeCountsTotalsExactly checks that spellings of a code have one total, which may exceed 64 bits.
-func TestMakeCountsTotalsExactly(t *testing.T) {
-	p := newPlanner(t)
-	made, _ := p.must("order_id,currency,amount_minor,address", "1,crypto:Foo,9000000000000000000,a",
-		"2,crypto:foo,9000000000000000000,b", "3,crypto:FOO,9000000000000000000,c")
-	for _, totals := range [][]Total{made.Totals, open(t, p.Path).Totals} {
-		if len(totals) != 1 || totals[0].Rows != 3 || made.Pays(totals[0].Amount) != "27000000000000000000 minor Foo" {
-			t.Errorf("the totals are %v", totals)
-		}
-	}
-}
-
 // TestDeriveOrderID has vectors that were computed with Python from the description of deriveOrderID.
 func TestDeriveOrderID(t *testing.T) {
 	c := Content{Currency: api.CryptoCurrency("Btc"), Amount: api.CryptoAmount("Btc", 1500000),
@@ -281,44 +234,29 @@ func TestDeriveOrderID(t *testing.T) {
 	ok(t, (PlanInput{Batch: "Löhne 2026-05"}).CheckBatch())
 }
 
-// TestMakeDerivesOrderIDs checks that a row keeps its derived order id when the file is sorted, edited and
-// extended, and that two equal rows get two order ids.
+// TestMakeDerivesOrderIDs checks that equal rows get order ids of their own, and that a row with a reference
+// changes the order id of no other.
 func TestMakeDerivesOrderIDs(t *testing.T) {
 	p := newPlanner(t)
 	p.Batch = "may"
-	ids := func(lines ...string) map[string][]string {
+	want := func(reference string, count int) string {
+		return deriveOrderID("may", reference, contentOf(under("", "a").request), count)
+	}
+	check := func(want []string, lines ...string) {
+		t.Helper()
+		var got []string
 		_, rows := p.must(append([]string{"currency,amount,address,note"}, lines...)...)
-		byAddress := map[string][]string{}
 		for _, r := range rows {
-			byAddress[r.Address] = append(byAddress[r.Address], r.ExternalOrderID)
+			got = append(got, r.ExternalOrderID)
 		}
-		return byAddress
+		if !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
-	first := ids("Btc,0.5,a,x", "Btc,0.5,b,", "Btc,0.5,a,y")
-	if len(first["a"]) != 2 || first["a"][0] == first["a"][1] {
-		t.Fatal(first)
-	}
-	if want := deriveOrderID("may", "", contentOf(under("", "a").request), 2); first["a"][1] != want {
-		t.Errorf("%v, want %s", first, want)
-	}
-	second := ids("btc,0.50000000,c,", "Btc,0.5,b,new note", "Btc,0.5,a,", "BTC,0.5 Btc,a,", "Btc,0.5,a,")
-	if !slices.Equal(second["a"][:2], first["a"]) || len(second["a"]) != 3 || second["b"][0] != first["b"][0] {
-		t.Errorf("%v and %v", first, second)
-	}
-	// a row with a reference has an order id of its own, and changes that of no other
+	check([]string{want("", 1), want("", 2)}, "Btc,0.5,a,x", "BTC,0.5 Btc,a,y")
 	p.Layout.Columns = map[string]string{"reference": "note"}
-	invoices := ids("Btc,0.5,a,1", "Btc,0.5,a,2", "Btc,0.5,a,", "Btc,0.5,a, 2 ")
-	if invoices["a"][2] != first["a"][0] || slices.Contains(first["a"], invoices["a"][0]) ||
-		invoices["a"][0] == invoices["a"][1] ||
-		invoices["a"][3] != deriveOrderID("may", "2", Content{Currency: api.CryptoCurrency("Btc"),
-			Amount: api.CryptoAmount("Btc", 50000000), Address: "a"}, 2) {
-		t.Errorf("%v and %v", first, invoices)
-	}
-	p.Layout.Columns = nil
-	p.Batch = "june"
-	if third := ids("Btc,0.5,b,"); third["b"][0] == first["b"][0] {
-		t.Error("another batch has the same order ids")
-	}
+	check([]string{want("1", 1), want("2", 1), want("", 1), want("2", 2)},
+		"Btc,0.5,a,1", "Btc,0.5,a,2", "Btc,0.5,a,", "Btc,0.5,a, 2 ")
 }
 
 // TestMakeComparesABatchWithItsNewestRun checks that rows that vanished or are new since the batch's newest
@@ -327,7 +265,7 @@ func TestMakeComparesABatchWithItsNewestRun(t *testing.T) { onBoth(t, makeHoldsA
 
 func makeHoldsABatchAgainstItsRun(t *testing.T, p *planner) {
 	p.Batch = "may"
-	const head = "currency,amount,address"
+	const head, a, b = "currency,amount,address", "Btc,0.5,a", "Btc,0.5,b"
 	newest := map[string]string{}
 	begin := func(name, batch string) {
 		t.Helper()
@@ -336,74 +274,40 @@ func makeHoldsABatchAgainstItsRun(t *testing.T, p *planner) {
 		newest[batch] = name
 		ok(t, errorOf(p.ledger.BeginRun(context.Background(), r, recorded(open(t, p.Path).Rows))))
 	}
-	if made, _ := p.must(head, "Btc,0.5,a", "Btc,0.5,gone"); made.Since != "" {
-		t.Errorf("since %q, and nothing has begun", made.Since)
-	}
-	begin("aaaaaaaa", "may")
-	for other, why := range map[string]string{"May": `has nearly the name of "may", of run aaaaaaaa`, "m.ay": ""} {
-		p.Batch = other
-		made, err := p.make(head, "Btc,0.5,a")
-		if (why == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), why) {
-			t.Errorf("batch %s: %v", other, err)
+	plans := func(since string, rows ...string) (warnings string) {
+		t.Helper()
+		made, _ := p.must(append([]string{head}, rows...)...)
+		if made.Since != since || open(t, p.Path).Since != since {
+			t.Errorf("since %q, want %q", made.Since, since)
 		}
-		os.Remove(made.Path)
+		return strings.Join(made.Warnings, "; ")
 	}
-	p.Batch = "may"
-	if made, _ := p.must(head, "Btc,0.5,gone", "Btc,0.5,a"); made.Since != "aaaaaaaa" ||
-		open(t, p.Path).Since != "aaaaaaaa" {
-		t.Errorf("since %q", made.Since)
-	}
+	plans("", a, "Btc,0.5,gone")
+	begin("aaaaaaaa", "may")
+	plans("aaaaaaaa", "Btc,0.5,gone", a)
 	os.Remove(p.Path)
-	got := p.refused(RuleBatchChanged, head, "Btc,0.5,a", "Btc,0.5,b", "Btc,0.5,a")
+	got := p.refused(RuleBatchChanged, head, a, b, a)
 	if len(got) != 3 || !strings.Contains(got[0], "vanished since run aaaaaaaa") ||
 		!strings.Contains(got[0], "0.50000000 Btc to gone") || !strings.HasPrefix(got[1], "line 3: new since run") ||
 		!strings.HasPrefix(got[2], "line 4: new since run") {
 		t.Errorf("%q", got)
 	}
 	p.BatchChanged = true
-	if made, _ := p.must(head, "Btc,0.5,a", "Btc,0.5,b"); made.Since != "aaaaaaaa" || made.Count != 2 {
-		t.Errorf("%+v", made)
-	}
-	applies := func(run string) (ends func()) {
-		j := p.open()
-		ok(t, j.Alone(t.Context(), run, true))
-		return func() {
-			j.Journal().Close()
-			for range 500 { // PostgreSQL takes a moment to notice
-				if living, err := p.ledger.Journal().Appliers(t.Context()); err != nil || len(living) == 0 {
-					return
-				}
-				time.Sleep(10 * time.Millisecond)
-			}
-			t.Fatal("a process that has ended still counts as alive")
+	for _, run := range []string{"12345678", "aaaaaaaa"} { // the first one is of another batch
+		applying := p.open()
+		ok(t, applying.Alone(t.Context(), run, true))
+		got := plans("aaaaaaaa", a, b)
+		if strings.Contains(got, "run aaaaaaaa of the batch is being applied (ann on till1): ") != (run == "aaaaaaaa") {
+			t.Errorf("while run %s is being applied: %s", run, got)
 		}
-	}
-	warned := func() string {
-		t.Helper()
-		made, _ := p.must(head, "Btc,0.5,a", "Btc,0.5,b")
-		return strings.Join(made.Warnings, "; ")
-	}
-	ends := applies("12345678") // of another batch
-	if got := warned(); strings.Contains(got, "is being applied") {
-		t.Error(got)
-	}
-	ends()
-	ends = applies("aaaaaaaa")
-	if got := warned(); !strings.Contains(got, "run aaaaaaaa of the batch is being applied (ann on till1): ") {
-		t.Errorf("nobody is warned of the run: %s", got)
-	}
-	ends()
-	if got := warned(); strings.Contains(got, "is being applied") {
-		t.Error(got)
+		applying.Journal().Close()
 	}
 	begin("dddddddd", "MAY") // another program let that happen: the batch's own name is never refused
-	p.must(head, "Btc,0.5,a", "Btc,0.5,b")
+	plans("aaaaaaaa", a, b)
 	begin("bbbbbbbb", "may") // from now on, this run is the newest
 	begin("cccccccc", "june")
 	p.BatchChanged = false
-	if made, _ := p.must(head, "Btc,0.5,a", "Btc,0.5,b"); made.Since != "bbbbbbbb" {
-		t.Errorf("since %q", made.Since)
-	}
+	plans("bbbbbbbb", a, b)
 }
 
 // onBoth runs a test with each kind of journal.
@@ -418,94 +322,24 @@ func under(orderID, address string) withdrawal {
 		Amount: api.CryptoAmount("Btc", 50_000_000), Address: address, ExternalOrderID: orderID}}
 }
 
-// TestMakeComparesOrderIDsWithTheJournal checks that order ids that the journal has are counted by state, and
-// that those with other content are refused, all at once.
-func TestMakeComparesOrderIDsWithTheJournal(t *testing.T) {
-	onBoth(t, makeHoldsOrderIDsAgainstTheJournal)
-}
-
-func makeHoldsOrderIDsAgainstTheJournal(t *testing.T, p *planner) {
-	p.bring(under("1", "a"), outAccepted("w1"))
-	p.clock.move(48 * time.Hour)
-	p.bring(under("2", "a"), outAccepted("w2"))
-	p.bring(under("3", "a"), outUnknown)
-	p.bring(under("4", "a"), outRejected)
-	p.dies(under("5", "a"))
-	made, rows := p.must(header, "1,Btc,0.5,a", "2,Btc,0.5,a", "3,Btc,0.5,a", "4,Btc,0.5,a", "5,Btc,0.5,a", "6,Btc,0.5,a")
-	if made.Known.Before != 2 || made.Known.States[StateUnknown]+made.Known.States[StateSending] != 2 ||
-		made.Known.States[StateConflict] != 0 || len(rows) != 6 {
-		t.Errorf("%+v", made)
-	}
-	day := func(d time.Time) string { return d.Format(time.DateOnly) }
-	first, last := p.wantState("1", StateAccepted).Sent, p.wantState("2", StateAccepted).Sent
-	if day(made.Known.First) != day(first) || day(made.Known.Last) != day(last) {
-		t.Errorf("from %v to %v", made.Known.First, made.Known.Last)
-	}
-	os.Remove(p.Path)
-	got := p.refused(RuleOrderID, header, "1,Btc,0.5,b", "7,Btc,0.5,a", "4,Btc,0.6,a", "2,Btc,0.5,a")
-	if len(got) != 2 || !strings.HasPrefix(got[0],
-		"line 2: order_id: 1 is 0.50000000 Btc to a in the journal, and is accepted") ||
-		!strings.HasPrefix(got[1], "line 4: order_id: 4 is ") {
-		t.Errorf("%q", got)
-	}
-	other := *p
-	other.Ledger = &Ledger{p.ledger.Journal().Ledger(Account{Address: p.Ledger.Account().Address, Name: "another"})}
-	if made, _ := other.must(header, "1,Btc,0.5,b"); made.Known.Before != 0 {
-		t.Error("another account's orders count")
-	}
-}
-
-func TestMakeWarns(t *testing.T) { onBoth(t, makeWarns) }
-
-func makeWarns(t *testing.T, p *planner) {
-	has := func(made Made, parts ...string) bool {
-		return slices.ContainsFunc(made.Warnings, func(text string) bool {
-			return !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(text, part) })
-		})
-	}
-	made, _ := p.must(header, "1,Btc,0.5,a")
-	if len(made.Warnings) != 1 || !has(made, "nothing accepted for this account") {
-		t.Errorf("%q", made.Warnings)
-	}
+// TestMakeWarns checks that amounts are far from the usual one from ten times on, and that an order is not
+// compared with itself.
+func TestMakeWarns(t *testing.T) {
+	p := newPlanner(t)
 	p.bring(under("100", "a"), outAccepted("w1"))
 	p.bring(under("101", "b"), outUnknown)
-	if made, _ = p.must(header, "1,Btc,0.5,a", "2,Btc,0.6,a"); len(made.Warnings) != 0 || len(made.Warned) != 0 {
-		t.Errorf("of nothing unusual: %q", made.Warnings)
-	}
-	// The same order id is the same order, and causes no warning.
-	if made, _ = p.must(header, "101,Btc,0.5,b", "2,Btc,0.6,a"); !has(made,
-		"line 2: order 101 pays to b, to which nothing was paid") || len(made.Warnings) != 1 {
-		t.Errorf("%q", made.Warnings)
-	}
-	made, _ = p.must(header+",note", "1,Btc,0.5,a,x", "2,Btc,0.5,b,", "3,Btc,0.5,a,y", "4,Btc,5,a,", "5,Btc,0.05,a,",
-		"6,Btc,0.05000001,a,", "7,Btc,4.99999999,a,", "8,Btc,900.00 USD,a,", "9,Btc,1.00 USD,a,")
-	for _, parts := range [][]string{
-		{"line 4: order 3 pays the same amount to the same address as order 1 on line 2"},
-		{"line 3: order 2 pays the same as order 101", "till withdraw reconcile 101"},
-		{"line 5: order 4 pays 5.00000000 Btc", "usual 0.50000000 Btc"}, {"line 6: order 5 pays 0.05000000 Btc"},
-		{"line 3: order 2 pays to b"},
-	} {
-		if !has(made, parts...) {
-			t.Errorf("%q does not say %q", made.Warnings, parts)
+	check := func(want []string, lines ...string) {
+		t.Helper()
+		made, _ := p.must(append([]string{header}, lines...)...)
+		if !slices.Equal(made.Warnings, want) || !slices.Equal(open(t, p.Path).Warnings, want) {
+			t.Errorf("got %q, want %q", made.Warnings, want)
 		}
 	}
-	if len(made.Warnings) != 5 || !slices.Equal(open(t, p.Path).Warnings, made.Warnings) {
-		t.Errorf("%q", made.Warnings)
-	}
-	os.Remove(p.Path)
-	p.FailOnWarning = true
-	if got := p.refused(RuleWarning, header, "1,Btc,0.5,a", "2,Btc,0.5,a"); len(got) != 1 {
-		t.Errorf("%q", got)
-	}
-	p.FailOnWarning = false
-	lines := []string{header}
-	for i := range 40 {
-		lines = append(lines, fmt.Sprintf("%d,Btc,0.5,a", i+1))
-	}
-	if made, _ = p.must(lines...); len(made.Warnings) != maxWarnings+1 ||
-		!has(made, "29 more rows are identical to an earlier one") || !strings.HasPrefix(made.Warnings[0], "line 3: ") {
-		t.Errorf("%q", made.Warnings)
-	}
+	check([]string{"line 2: order 101 pays to b, to which nothing was paid before"}, "101,Btc,0.5,b", "2,Btc,0.6,a")
+	check([]string{"line 3: order 4 pays 5.00000000 Btc, 10 times the usual 0.50000000 Btc",
+		"line 4: order 5 pays 0.05000000 Btc, far less than the usual 0.50000000 Btc"},
+		"1,Btc,0.5,a", "4,Btc,5,a", "5,Btc,0.05,a", "6,Btc,0.05000001,a", "7,Btc,4.99999999,a", "8,Btc,900.00 USD,a",
+		"9,Btc,1.00 USD,a")
 }
 
 // TestMakeWarnsOfOtherAddresses checks that an address is told that is not of the kind of nearly all others.
@@ -544,35 +378,53 @@ func TestMakeWarnsOfOtherAddresses(t *testing.T) {
 	}
 }
 
+// TestMakeRefusesWhatASpreadsheetDamaged checks that a cell that a spreadsheet has damaged is refused, except for a
+// note. In another notation it may be what was meant.
+func TestMakeRefusesWhatASpreadsheetDamaged(t *testing.T) {
+	p := newPlanner(t)
+	rows := func(memos []string) (lines []string) {
+		lines = []string{header + ",memo,note"}
+		for i, text := range memos {
+			lines = append(lines, fmt.Sprintf(`%d,Btc,0.5,a,"%s","%s"`, i+1, text, text))
+		}
+		return lines
+	}
+	damaged := []string{"1.23457E+12", "1,23457E+12", "1E+05", "-2.5E-07", "1.23457e+12", "123.4E+09", "#N/A", "#REF!",
+		"#VALUE!", "#NAME?", "#DIV/0!", "#ref!", "########"}
+	got := p.refused(fmt.Sprint("kind ", Invalid), rows(damaged)...)
+	if len(got) != len(damaged) {
+		t.Fatalf("%q", got)
+	}
+	for i, text := range damaged {
+		want := fmt.Sprintf("line %d: memo: %q was changed by a spreadsheet: format", i+2, text)
+		if !strings.HasPrefix(got[i], want) {
+			t.Errorf("got %q, want %q", got[i], want)
+		}
+	}
+	right := []string{"1234567890123", "E+12", "1E12", "1.2E+1", "#", "#17", "A1E+12", "12345.0E+12E", "Tour#N/A",
+		"1234.5E+12", "+1E+12"}
+	_, kept := p.must(rows(right)...)
+	for i, r := range kept {
+		if r.Memo != right[i] {
+			t.Errorf("got %q, want %q", r.Memo, right[i])
+		}
+	}
+	p.JSONLines = true
+	p.must(`{"order_id":"1","currency":"Btc","amount":"0.5","address":"a","memo":"1.23457E+12"}`)
+}
+
+// TestMakeStops checks that an input that cannot be read is told, and one that was interrupted is no error of the
+// file.
 func TestMakeStops(t *testing.T) {
 	p := newPlanner(t)
-	if _, err := p.make(header, ",,,"); err == nil || !strings.Contains(err.Error(), "has no rows") {
-		t.Error(err)
-	}
-	p.Input = strings.NewReader(header + "\n1,Btc,0.5,a\n")
 	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	if _, err := p.desk.MakePlan(ctx, p.input()); !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
-	// A pipe that sends nothing until a signal comes: that is not an error of the file.
-	ctx, cancel = context.WithCancel(context.Background())
-	p.Input = readerFunc(func([]byte) (int, error) {
-		cancel()
-		return 0, ctx.Err()
-	})
+	p.Input = readerFunc(func([]byte) (int, error) { cancel(); return 0, ctx.Err() })
 	if _, err := p.desk.MakePlan(ctx, p.input()); err != context.Canceled {
 		t.Error(err)
 	}
-	p.Input = readerFunc(func(b []byte) (int, error) { return len(b), nil }) // a line without an end
-	if _, err := p.desk.MakePlan(context.Background(), p.input()); ruleOf(err) != fmt.Sprint("kind ", Invalid) {
-		t.Error(err)
-	}
 	p.Input = readerFunc(func([]byte) (int, error) { return 0, errors.New("the disk is broken") })
-	if _, err := p.desk.MakePlan(context.Background(), p.input()); ruleOf(err) != fmt.Sprint("kind ", Invalid) ||
-		!strings.Contains(err.Error(), "the disk is broken") {
-		t.Error(err)
-	}
+	_, err := p.desk.MakePlan(context.Background(), p.input())
+	wantKind(t, err, Invalid, "", "staff.csv cannot be read: the disk is broken")
 }
 
 type readerFunc func([]byte) (int, error)

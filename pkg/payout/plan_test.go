@@ -2,12 +2,10 @@ package payout
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -77,7 +75,11 @@ func open(t testing.TB, path string) *Plan {
 
 // TestPlanKeepsWhatItIsGiven checks that a plan is read as it was written, and written again.
 func TestPlanKeepsWhatItIsGiven(t *testing.T) {
-	written := testPlan(t, testRows()...)
+	odd := PlanRow{CreateWithdrawal: api.CreateWithdrawal{Currency: testBtc, Amount: api.FiatAmount("USD", 1<<62),
+		Address: "<a&b>\"\\\u00e9\U0001F600", Memo: "<&>", Callback: "https://x.example/?a=1&b=2", ExternalOrderID: "3"},
+		Note: "\u0001 \ufeff\u2028\t\x7f", Reference: "<&>", Line: 7, Warned: true}
+	rows := append(testRows(), odd)
+	written := testPlan(t, rows...)
 	info, err := os.Stat(written.Path)
 	ok(t, err)
 	if info.Mode().Perm() != 0o600 {
@@ -86,12 +88,12 @@ func TestPlanKeepsWhatItIsGiven(t *testing.T) {
 	p := open(t, written.Path)
 	if p.Digest != written.Digest || p.Name() != strings.TrimPrefix(p.Digest, "sha256:")[:8] ||
 		p.Account != written.Account || !p.Made.Equal(written.Made) || !p.Expires.Equal(written.Expires) ||
-		p.Batch != "2026-05" || p.Since != "0a1b2c3d" || !slices.Equal(p.Rows, testRows()) {
+		p.Batch != "2026-05" || p.Since != "0a1b2c3d" || !slices.Equal(p.Rows, rows) {
 		t.Errorf("%+v", p)
 	}
 	want := []Total{
 		{api.Big(api.CryptoAmount("Btc", 1_500_001)), 2},
-		{api.Big(api.FiatAmount("USD", 2500)), 1},
+		{api.Big(api.FiatAmount("USD", 1<<62+2500)), 2},
 		{api.Big(api.CryptoAmount("Doge", 5)), 1},
 	}
 	if !slices.Equal(p.Totals, want) {
@@ -110,19 +112,6 @@ func TestPlanKeepsWhatItIsGiven(t *testing.T) {
 	empty := open(t, testPlan(t).Path)
 	if len(empty.Rows) != 0 || len(empty.Totals) != 0 {
 		t.Errorf("of an empty plan: %+v", empty)
-	}
-}
-
-// TestPlanDigestIsThatOfTheFileWithoutIt checks that the digest is what `sed 's/^  "digest": .*/  "digest":
-// ""/' staff.plan | sha256sum` prints.
-func TestPlanDigestIsThatOfTheFileWithoutIt(t *testing.T) {
-	p := testPlan(t, testRows()...)
-	text, err := os.ReadFile(p.Path)
-	ok(t, err)
-	sum := sha256.Sum256(regexp.MustCompile(`(?m)^  "digest": .*`).ReplaceAll(text, []byte(`  "digest": ""`)))
-	if want := "sha256:" + hex.EncodeToString(sum[:]); p.Digest != want ||
-		!strings.Contains(string(text), `"digest": "`+want+`"`) {
-		t.Errorf("the digest is %s, and the file's is %s", p.Digest, want)
 	}
 }
 
@@ -178,11 +167,8 @@ func TestPlanWithARightDigestIsReadStrictly(t *testing.T) {
 		"a doubled member":          {`"order_id":"2"`, `"order_id":"2","order_id":"2"`},
 		"a doubled order id":        {`"order_id":"2"`, `"order_id":"4711"`},
 		"no order id":               {`"order_id":"2"`, `"order_id":""`},
-		"an order id that is none":  {`"order_id":"2"`, `"order_id":"02"`},
-		"a number for an order id":  {`"order_id":"2"`, `"order_id":2`},
 		"a negative amount":         {`{"Btc":1}},"pays":"0.00000001 Btc"`, `{"Btc":-1}},"pays":"-0.00000001 Btc"`},
 		"a float":                   {`{"Btc":1}`, `{"Btc":1.0}`},
-		"an amount beyond 64 bits":  {`{"Btc":1}`, `{"Btc":9223372036854775808}`},
 		"another amount than shown": {`"pays":"0.00000001 Btc"`, `"pays":"0.00000002 Btc"`},
 		"shown in other decimals":   {`"pays":"0.00000001 Btc"`, `"pays":"0.1 Btc"`},
 		"a null":                    {`"memo":"rent, 7"`, `"memo":null`},
@@ -192,19 +178,13 @@ func TestPlanWithARightDigestIsReadStrictly(t *testing.T) {
 		"a space too many":          {`"address":"D6"`, `"address": "D6"`},
 		"two rows on a line":        {`"address":"D6"},` + "\n    ", `"address":"D6"},`},
 		"a comma too many":          {`"address":"a"}` + "\n", `"address":"a"},` + "\n"},
-		"an unknown member above":   {`  "made"`, `  "priority": 1,` + "\n" + `  "made"`},
-		"a doubled member above":    {`  "made"`, `  "account": "acme",` + "\n" + `  "made"`},
 		"a total that is not":       {`1500001`, `1500002`},
 		"a count that is not":       {`"rows":2`, `"rows":3`},
 		"a total shown otherwise":   {`0.01500001 Btc`, `0.01500000 Btc`},
 		"no account":                {`"acme"`, `""`},
 		"an end before it begins":   {`2026-05-04T10`, `2026-04-04T10`},
-		"another zone":              {`2026-05-04T10:00:00Z`, `2026-05-04T10:00:00+00:00`},
 		"a deep nest":               {`"limits": {`, `"limits": ` + strings.Repeat("[", 20000) + `{`},
 		"a long line":               {`"address":"D6"`, `"address":"` + strings.Repeat("D", maxRow+1) + `"`},
-		"a long unknown member":     {`"order_id":"2"`, `"order_id":"2","` + strings.Repeat("x", 5000) + `":1`},
-		"a long memo":               {`"memo":"rent, 7"`, `"memo":"` + strings.Repeat("\\u0007", 5000) + `"`},
-		"something for limits":      {`"limits": {`, `"limits": 5, "x": {`},
 	} {
 		path := testPlan(t, testRows()...).Path
 		rewrite(t, path, func(text string) string {
@@ -229,40 +209,37 @@ func resigned(text string) string {
 	return before + tail(digestOf(sum))
 }
 
+// TestPlanThatIsNone checks that a plan that was only reformatted is refused as a changed plan, and that another
+// file is no plan.
 func TestPlanThatIsNone(t *testing.T) {
-	dir := t.TempDir()
-	for name, text := range map[string]string{"empty": "", "csv": "order_id,currency\n", "json": "{}", "list": "[]",
-		"mark": "\ufeff", "other": "{\n  \"acco", "marked": "\ufeff{\"plan\":\"staff.plan\"}"} {
-		path := filepath.Join(dir, name)
-		ok(t, os.WriteFile(path, []byte(text), 0o600))
-		if _, err := OpenPlan(path); ruleOf(err) != fmt.Sprint("kind ", Invalid) {
+	is := func(text string) func(string) string { return func(string) string { return text } }
+	crlf := func(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") }
+	none := fmt.Sprint("kind ", Invalid)
+	for name, c := range map[string]struct {
+		change func(string) string
+		rule   string
+	}{
+		"empty":               {is(""), none},
+		"CSV":                 {is("order_id,currency\n"), none},
+		"JSON":                {is("{}"), none},
+		"only a mark":         {is("\ufeff"), none},
+		"cut off":             {is("{\n  \"acco"), none},
+		"other line ends":     {crlf, RulePlanChanged},
+		"a byte order mark":   {func(s string) string { return "\ufeff" + crlf(s) }, RulePlanChanged},
+		"a line above":        {func(s string) string { return "\n" + s }, RulePlanChanged},
+		"another indentation": {func(s string) string { return strings.ReplaceAll(s, "\n  ", "\n\t") }, RulePlanChanged},
+		"all on one line":     {func(s string) string { return strings.ReplaceAll(s, "\n", "") }, RulePlanChanged},
+	} {
+		path := testPlan(t, testRows()...).Path
+		rewrite(t, path, c.change)
+		if _, err := OpenPlan(path); ruleOf(err) != c.rule || c.rule == RulePlanChanged &&
+			!strings.Contains(err.Error(), "is not as it was written: its line ends") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for _, path := range []string{filepath.Join(dir, "none"), dir} {
-		if _, err := OpenPlan(path); ruleOf(err) != fmt.Sprint("kind ", Invalid) {
+	for _, path := range []string{filepath.Join(t.TempDir(), "none"), t.TempDir()} {
+		if _, err := OpenPlan(path); ruleOf(err) != none {
 			t.Errorf("%s: %v", path, err)
-		}
-	}
-}
-
-// TestPlanThatAnEditorHasChanged checks that a plan that was only reformatted is refused as a changed plan.
-func TestPlanThatAnEditorHasChanged(t *testing.T) {
-	crlf := func(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") }
-	mark := func(s string) string { return "\ufeff" + s }
-	for what, change := range map[string]func(string) string{
-		"other line ends":     crlf,
-		"a byte order mark":   mark,
-		"both":                func(s string) string { return mark(crlf(s)) },
-		"a line above":        func(s string) string { return "\n" + s },
-		"another indentation": func(s string) string { return strings.ReplaceAll(s, "\n  ", "\n\t") },
-		"all on one line":     func(s string) string { return strings.ReplaceAll(s, "\n", "") },
-	} {
-		path := testPlan(t, testRows()...).Path
-		rewrite(t, path, change)
-		if _, err := OpenPlan(path); ruleOf(err) != RulePlanChanged ||
-			!strings.Contains(err.Error(), "is not as it was written: its line ends") {
-			t.Errorf("%s: %v", what, err)
 		}
 	}
 }
