@@ -76,8 +76,7 @@ func Edit(path string, change func(*Document) error) error {
 
 // Document is a configuration file during an edit.
 type Document struct {
-	empty  bool   // whether the file had no YAML in it
-	before string // the comments of such a file, which the YAML library loses
+	before string // a text without YAML, whose comments the YAML library would lose
 	doc    *yaml.Node
 	file   File // before the edit
 }
@@ -87,12 +86,15 @@ func newDocument(text []byte) (*Document, *Error) {
 	if err != nil {
 		return nil, err
 	}
-	spellNulls(doc, false)
 	d := &Document{doc: doc, file: f}
 	if doc.Kind == 0 {
-		d.empty, d.before = true, commentLines(text)
 		*doc = yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{{Kind: yaml.MappingNode}}}
+		if d.before = string(text); len(text) > 0 {
+			d.before = strings.TrimSuffix(d.before, "\n") + "\n"
+		}
 	}
+	fill(d.top(), yaml.MappingNode)
+	spellNulls(doc, false)
 	return d, nil
 }
 
@@ -107,24 +109,8 @@ func spellNulls(n *yaml.Node, inFlow bool) {
 	}
 }
 
-// commentLines keeps the comment lines of a text without YAML. A line ends where YAML ends it: after a lone
-// carriage return, the comment is over.
-func commentLines(text []byte) string {
-	var kept strings.Builder
-	isBreak := func(r rune) bool { return strings.ContainsRune("\n\r\u0085\u2028\u2029", r) }
-	for line := range strings.FieldsFuncSeq(string(text), isBreak) {
-		if strings.HasPrefix(strings.TrimLeft(line, " \t"), "#") {
-			kept.WriteString(line + "\n")
-		}
-	}
-	return kept.String()
-}
-
 func (d *Document) encode() ([]byte, error) {
 	out := bytes.NewBufferString(d.before)
-	if d.empty && len(d.top().Content) == 0 {
-		return out.Bytes(), nil
-	}
 	enc := yaml.NewEncoder(out)
 	enc.SetIndent(2)
 	err := errors.Join(enc.Encode(d.doc), enc.Close())
@@ -166,10 +152,16 @@ func child(m *yaml.Node, key string, kind yaml.Kind) *yaml.Node {
 	if at < 0 {
 		n = &yaml.Node{Kind: kind}
 		set(m, key, n)
-	} else if isNull(n) {
+	}
+	fill(n, kind)
+	return n
+}
+
+// fill makes an empty value a mapping or list.
+func fill(n *yaml.Node, kind yaml.Kind) {
+	if isNull(n) {
 		n.Kind, n.Tag, n.Value = kind, "", ""
 	}
-	return n
 }
 
 func textNode(text string) *yaml.Node {

@@ -67,11 +67,10 @@ profiles:
 
 func TestEditKeepsAFileOfComments(t *testing.T) {
 	path := write(t, "# my till\n\n# base_url: later\n")
-	edit(t, path, func(d *Document) error { return nil })
 	edit(t, path, func(d *Document) error {
 		return d.SetCurrency("", "Btc", map[string]string{"decimals": "8"})
 	})
-	want := "# my till\n# base_url: later\ncurrencies:\n  - {code: Btc, kind: crypto, decimals: 8}\n"
+	want := "# my till\n\n# base_url: later\ncurrencies:\n  - {code: Btc, kind: crypto, decimals: 8}\n"
 	if got := read(t, path); got != want {
 		t.Errorf("got\n%s", got)
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // parseYAML reads a text that is one YAML document without aliases. The document's kind is zero if the text
-// is empty.
+// has none.
 func parseYAML(data []byte) (*yaml.Node, *Error) {
 	if len(data) > maxFile {
 		return nil, atLine(0, "it is larger than 1 MiB: it cannot be a configuration")
@@ -43,9 +43,6 @@ func parseYAML(data []byte) (*yaml.Node, *Error) {
 	}
 	if err := refuseAliases(doc); err != nil {
 		return nil, err
-	}
-	if doc.Kind == yaml.DocumentNode && isNull(doc.Content[0]) {
-		*doc = yaml.Node{}
 	}
 	return doc, nil
 }
