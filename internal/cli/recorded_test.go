@@ -8,11 +8,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/render"
 	"example.com/till/pkg/schema"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/spf13/cobra"
@@ -70,12 +72,34 @@ func checkRecords(folder string) (wrong []string) {
 	return wrong
 }
 
-// printed returns what every command prints, by its path without till.
-func printed() map[string]cmdutil.Printed {
-	a := &cmdutil.App{Printed: map[*cobra.Command]cmdutil.Printed{}}
-	root(a)
-	all := map[string]cmdutil.Printed{}
-	for cmd, p := range a.Printed {
+// printed says which JSON a command prints, as Go types.
+type printed struct {
+	JSON    []reflect.Type   // what -o json prints: a value of one of these types
+	Line    []reflect.Type   // what each line of -o jsonl is
+	Columns []render.Meaning // which describe the members of the same names
+}
+
+// allPrinted returns what every command prints, by its path without till.
+func allPrinted() map[string]printed {
+	of := map[*cobra.Command]printed{}
+	root(&cmdutil.App{
+		Printed: func(cmd *cobra.Command, form cmdutil.Form, row reflect.Type, columns []render.Meaning) {
+			p := of[cmd]
+			if is := []cmdutil.Form{cmdutil.One, cmdutil.OneOrList, cmdutil.Whole}; slices.Contains(is, form) {
+				p.JSON = append(p.JSON, row)
+			}
+			if form == cmdutil.List || form == cmdutil.OneOrList {
+				p.JSON = append(p.JSON, reflect.SliceOf(row))
+			}
+			if form != cmdutil.Whole && form != cmdutil.Apart {
+				p.Line = append(p.Line, row)
+			}
+			p.Columns = append(p.Columns, columns...)
+			of[cmd] = p
+		},
+	})
+	all := map[string]printed{}
+	for cmd, p := range of {
 		all[strings.TrimPrefix(cmd.CommandPath(), "till ")] = p
 	}
 	return all
@@ -83,13 +107,13 @@ func printed() map[string]cmdutil.Printed {
 
 // schemaCheck checks outputs with the schemas, each of which it compiles once.
 type schemaCheck struct {
-	printed  map[string]cmdutil.Printed
+	printed  map[string]printed
 	codes    map[string][]int // with which a command may end
 	compiled map[string]*jsonschema.Schema
 }
 
 func newSchemaCheck() *schemaCheck {
-	c := &schemaCheck{printed: printed(), codes: map[string][]int{}, compiled: map[string]*jsonschema.Schema{}}
+	c := &schemaCheck{printed: allPrinted(), codes: map[string][]int{}, compiled: map[string]*jsonschema.Schema{}}
 	for _, line := range commandLines(Tree()) {
 		c.codes[line.Command] = line.ExitCodes
 	}

@@ -37,8 +37,8 @@ func schemaCommand(a *cmdutil.App) *cobra.Command {
 		ValidArgsFunction: completeSchemas,
 	}
 	cmd.Flags().BoolVar(&errors, "errors", false, "print the kinds of errors, their exit codes and the rules")
-	a.Prints(cmd, cmdutil.PrintedAs[schemaJSON](cmdutil.One))
-	a.Prints(cmd, cmdutil.PrintedAs[errorCatalogue](cmdutil.One))
+	cmdutil.Prints[schemaJSON](a, cmdutil.One, cmd)
+	cmdutil.Prints[errorCatalogue](a, cmdutil.One, cmd)
 	return cmdutil.WithView(a, cmdutil.List, schemaNamesView, cmd)
 }
 

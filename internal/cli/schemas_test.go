@@ -145,7 +145,7 @@ func generated() map[string]string {
 	add := func(name, title string, about map[string]string, types ...reflect.Type) {
 		files[schema.File(name)] = Schema(facts(), title, about, types...)
 	}
-	for name, p := range printed() {
+	for name, p := range allPrinted() {
 		about := map[string]string{}
 		for _, c := range p.Columns {
 			about[c.Name] = c.About

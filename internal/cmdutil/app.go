@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -67,8 +68,9 @@ type App struct {
 	Others  NoteLines   // lines of other programs and traces, under -o json
 	Running bool        // whether a command has begun; an earlier error is a usage error
 
-	// Printed collects what the commands print, for the schemas. It is nil when till runs.
-	Printed map[*cobra.Command]Printed
+	// Printed gets what a command prints, as a Go type and its columns. The schemas are made from it. It is nil when
+	// till runs.
+	Printed func(cmd *cobra.Command, form Form, row reflect.Type, columns []render.Meaning)
 
 	Began   time.Time        // when the command began
 	Amounts []FinishedAmount // what the command has added up, for its report

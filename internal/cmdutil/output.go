@@ -313,13 +313,6 @@ func PathView(about string) func(money.Registry) render.View[string] {
 	}
 }
 
-// Printed says which JSON a command prints, as Go types. The schemas are made from it.
-type Printed struct {
-	JSON    []reflect.Type   // what -o json prints: a value of one of these types
-	Line    []reflect.Type   // what each line of -o jsonl is
-	Columns []render.Meaning // the columns, which describe the members of the same names
-}
-
 // Form says how many values a command prints.
 type Form int
 
@@ -328,34 +321,16 @@ const (
 	One       Form = iota // one: with -o json it is not in an array
 	List                  // any number
 	OneOrList             // one or any number, depending on the arguments
+	Whole                 // what -o json prints, in a command whose lines of -o jsonl are another type
+	Lines                 // those lines
 	Apart                 // not the rows of the view: the command calls Prints itself
 )
 
-// PrintedAs returns what a command prints whose values are encoded as J.
-func PrintedAs[J any](form Form) Printed { return printedAs(form, reflect.TypeFor[J]()) }
-
-func printedAs(form Form, row reflect.Type) Printed {
-	p := Printed{Line: []reflect.Type{row}}
-	if form != List {
-		p.JSON = append(p.JSON, row)
-	}
-	if form != One {
-		p.JSON = append(p.JSON, reflect.SliceOf(row))
-	}
-	return p
-}
-
-// PrintedApart returns what a command prints whose -o json is one J, and whose lines of -o jsonl are L.
-func PrintedApart[J, L any]() Printed {
-	return Printed{JSON: []reflect.Type{reflect.TypeFor[J]()}, Line: []reflect.Type{reflect.TypeFor[L]()}}
-}
-
-// Prints records what a command prints. A command whose output depends on its flags calls it for each type.
-func (a *App) Prints(cmd *cobra.Command, p Printed) *cobra.Command {
+// Prints tells the schemas that a command prints values that are encoded as J. A command whose output depends on its
+// flags calls it for each type.
+func Prints[J any](a *App, form Form, cmd *cobra.Command) *cobra.Command {
 	if a.Printed != nil {
-		old := a.Printed[cmd]
-		a.Printed[cmd] = Printed{JSON: slices.Concat(old.JSON, p.JSON), Line: slices.Concat(old.Line, p.Line),
-			Columns: slices.Concat(old.Columns, p.Columns)}
+		a.Printed(cmd, form, reflect.TypeFor[J](), nil)
 	}
 	return cmd
 }
@@ -367,10 +342,8 @@ func WithView[T any](
 ) *cobra.Command {
 	shown := view(money.NewRegistry())
 	annotate(cmd, ColumnsKey, columnLines(shown.Meanings()))
-	p := Printed{}
-	if form != Apart {
-		p = printedAs(form, shown.JSON.Type)
+	if a.Printed != nil {
+		a.Printed(cmd, form, shown.JSON.Type, shown.Meanings())
 	}
-	p.Columns = shown.Meanings()
-	return a.Prints(cmd, p)
+	return cmd
 }

@@ -35,7 +35,7 @@ func Command(a *cmdutil.App) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&input, "input", "", "file that holds the JSON body; - is standard input")
 	cmdutil.OfferFiles(cmd, "input")
-	return a.Prints(cmd, cmdutil.PrintedAs[json.RawMessage](cmdutil.One))
+	return cmdutil.Prints[json.RawMessage](a, cmdutil.One, cmd)
 }
 
 // send sends a request, asks before it if the request may change something, and prints the answer.

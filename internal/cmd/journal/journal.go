@@ -50,7 +50,7 @@ func pathCommand(a *cmdutil.App) *cobra.Command {
 }
 
 func exportCommand(a *cmdutil.App) *cobra.Command {
-	return a.Prints(noted(a, &cobra.Command{
+	return cmdutil.Prints[exportedLine](a, cmdutil.List, noted(a, &cobra.Command{
 		Use:   "export",
 		Short: "Print everything in the journal, of every account",
 	}, func(s *cmdutil.Session, _ []string) error {
@@ -67,7 +67,7 @@ func exportCommand(a *cmdutil.App) *cobra.Command {
 		}
 		view := render.View[exportedLine]{JSON: render.Value[exportedLine]()}
 		return view.List(s.IO.Out, options, exportAll(s, j))
-	}), cmdutil.PrintedAs[exportedLine](cmdutil.List))
+	}))
 }
 
 type exportedLine struct {

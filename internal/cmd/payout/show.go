@@ -41,9 +41,10 @@ func showCommand(a *cmdutil.App) *cobra.Command {
 	cmd.Flags().BoolVar(&changes, "changes", false, "show what is different from the last run")
 	cmd.Flags().BoolVar(&verbose, "verbose", false, "show all warnings on a terminal")
 	cmdutil.Exclude(cmd, "approvals", "changes")
-	a.Prints(cmd, cmdutil.PrintedApart[planfile.File, plannedLine]())
-	a.Prints(cmd, cmdutil.PrintedAs[approverLine](cmdutil.List))
-	a.Prints(cmd, cmdutil.PrintedAs[changeLine](cmdutil.List))
+	cmdutil.Prints[planfile.File](a, cmdutil.Whole, cmd)
+	cmdutil.Prints[plannedLine](a, cmdutil.Lines, cmd)
+	cmdutil.Prints[approverLine](a, cmdutil.List, cmd)
+	cmdutil.Prints[changeLine](a, cmdutil.List, cmd)
 	return cmdutil.WithView(a, cmdutil.Apart, plannedView, cmd)
 }
 

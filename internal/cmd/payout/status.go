@@ -51,7 +51,7 @@ func statusCommand(a *cmdutil.App) *cobra.Command {
 	cmdutil.Offer(cmd, "state", cmdutil.CompleteStates)
 	cmdutil.Exclude(cmd, "all", "state")
 	cmdutil.WithView(a, cmdutil.List, rowView(true), cmd)
-	return a.Prints(cmd, cmdutil.PrintedAs[views.OrderLine](cmdutil.List))
+	return cmdutil.Prints[views.OrderLine](a, cmdutil.List, cmd)
 }
 
 // rowsNow returns the rows of a run, or of all runs, with the service's own statuses if they are wanted.

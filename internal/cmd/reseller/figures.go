@@ -224,10 +224,10 @@ func rebateCommand(a *cmdutil.App) *cobra.Command {
 	cmd.Flags().StringVar(&currency, "currency", "", "only this currency")
 	cmd.Flags().StringVar(&by, "by", "", `"invoice" has a row for each invoice`)
 	cmdutil.Offer(cmd, "currency", a.CompleteCurrencies)
-	a.Prints(cmd, cmdutil.PrintedAs[api.RebateList](cmdutil.One))
-	a.Prints(cmd, cmdutil.PrintedAs[api.RebateMap](cmdutil.One))
-	a.Prints(cmd, cmdutil.PrintedAs[labelledRebatesLine](cmdutil.List))
-	a.Prints(cmd, cmdutil.PrintedAs[labelledRebateLine](cmdutil.List))
+	cmdutil.Prints[api.RebateList](a, cmdutil.One, cmd)
+	cmdutil.Prints[api.RebateMap](a, cmdutil.One, cmd)
+	cmdutil.Prints[labelledRebatesLine](a, cmdutil.List, cmd)
+	cmdutil.Prints[labelledRebateLine](a, cmdutil.List, cmd)
 	return cmdutil.WithView(a, cmdutil.Apart, rebateView, cmd)
 }
 
@@ -356,8 +356,8 @@ func balanceCommand(a *cmdutil.App) *cobra.Command {
 	f.StringVar(&fiat, "include-fiat", "", "value of include_fiat, true when none is given; goes with --currency")
 	f.Lookup("include-fiat").NoOptDefVal = "true"
 	cmdutil.Offer(cmd, "currency", a.CompleteCurrencies)
-	a.Prints(cmd, cmdutil.PrintedAs[json.RawMessage](cmdutil.One))
-	a.Prints(cmd, cmdutil.PrintedAs[labelledBalanceLine](cmdutil.List))
+	cmdutil.Prints[json.RawMessage](a, cmdutil.One, cmd)
+	cmdutil.Prints[labelledBalanceLine](a, cmdutil.List, cmd)
 	return cmdutil.WithView(a, cmdutil.Apart, balanceView, cmd)
 }
 

@@ -52,8 +52,8 @@ func invoiceListCommand(a *cmdutil.App) *cobra.Command {
 	f.IntVar(&l.size, "page-size", api.DefaultPageSize, "how many to ask for at a time")
 	cmdutil.Exclude(cmd, "page", "all")
 	cmdutil.OfferFiles(cmd, "filter")
-	a.Prints(cmd, cmdutil.PrintedAs[json.RawMessage](cmdutil.One))
-	return a.Prints(cmd, cmdutil.PrintedAs[api.Invoice](cmdutil.List))
+	cmdutil.Prints[json.RawMessage](a, cmdutil.One, cmd)
+	return cmdutil.Prints[api.Invoice](a, cmdutil.List, cmd)
 }
 
 // readFilter reads the text of --filter, which must be a JSON object.

@@ -90,7 +90,8 @@ func reportCommand(a *cmdutil.App) *cobra.Command {
 	cmdutil.WithView(a, cmdutil.Apart, func(money.Registry) render.View[report.Row] {
 		return (&reporting{by: []report.Group{report.ByReseller, report.ByMonth}, compare: true}).view(false)
 	}, cmd)
-	return a.Prints(cmd, cmdutil.PrintedApart[reportJSON, figuresJSON]())
+	cmdutil.Prints[reportJSON](a, cmdutil.Whole, cmd)
+	return cmdutil.Prints[figuresJSON](a, cmdutil.Lines, cmd)
 }
 
 // run reads the resellers and prints the report.

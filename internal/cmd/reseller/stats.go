@@ -29,7 +29,7 @@ func statsCommand(a *cmdutil.App) *cobra.Command {
 			}.run(s, args)
 		}),
 	})
-	return a.Prints(cmd, cmdutil.PrintedAs[api.ResellerStats](cmdutil.OneOrList))
+	return cmdutil.Prints[api.ResellerStats](a, cmdutil.OneOrList, cmd)
 }
 
 // statsRow has a reseller's figures in one currency. A reseller without volume has a row without a currency.

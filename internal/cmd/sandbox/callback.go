@@ -56,7 +56,7 @@ func listenCommand(a *cmdutil.App) *cobra.Command {
 	f.IntVar(&flags.respond, "respond", http.StatusOK, "HTTP status of the answers")
 	f.StringVar(&flags.ready, "ready-file", "", `file written when the listener is ready, as {"url":"..."}`)
 	cmdutil.OfferFiles(cmd, "ready-file")
-	return a.Prints(cmd, cmdutil.PrintedAs[json.RawMessage](cmdutil.One))
+	return cmdutil.Prints[json.RawMessage](a, cmdutil.One, cmd)
 }
 
 func (f callbackFlags) check(cmd *cobra.Command) error {

@@ -85,7 +85,7 @@ func callbacksCommand(a *cmdutil.App) *cobra.Command {
 	list := callbacksListCommand(a)
 	cmd := cmdutil.Group("callbacks", "See what the sandbox has posted to callbacks", list, callbacksResendCommand(a))
 	cmd.Annotations = maps.Clone(list.Annotations)
-	a.Prints(cmd, cmdutil.PrintedAs[sandbox.Delivery](cmdutil.List))
+	cmdutil.Prints[sandbox.Delivery](a, cmdutil.List, cmd)
 	refuse := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {

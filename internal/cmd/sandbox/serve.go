@@ -48,7 +48,7 @@ func serveCommand(a *cmdutil.App) *cobra.Command {
 	}
 	addServerFlags(cmd, &flags)
 	cmd.Flags().BoolVar(&flags.expose, "expose", false, "listen on any address, for a container of a test")
-	return a.Prints(cmd, cmdutil.PrintedAs[sandboxAddress](cmdutil.One))
+	return cmdutil.Prints[sandboxAddress](a, cmdutil.One, cmd)
 }
 
 // ofCalls reports whether only a caller of a service has a use for a variable: GitLab gives the variables of a job

@@ -89,7 +89,7 @@ func seedCommand(a *cmdutil.App) *cobra.Command {
 }
 
 func dumpCommand(a *cmdutil.App) *cobra.Command {
-	return a.Prints(&cobra.Command{
+	return cmdutil.Prints[sandbox.Dump](a, cmdutil.One, &cobra.Command{
 		Use:   "dump",
 		Short: "Print everything that is in the sandbox",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -123,7 +123,7 @@ func dumpCommand(a *cmdutil.App) *cobra.Command {
 			}
 			return a.WriteData(b.String() + "\n")
 		},
-	}, cmdutil.PrintedAs[sandbox.Dump](cmdutil.One))
+	})
 }
 
 // A seed is the initial state of a sandbox. The sandbox reads it as JSON. A person may write YAML, which
