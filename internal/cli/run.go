@@ -133,13 +133,16 @@ func interruptible(ctx context.Context) (reads, creates context.Context) {
 	return reads, creates
 }
 
-// wantsJSON reports whether errors are printed as JSON, before the settings are known.
+// wantsJSON reports whether standard error is JSON. A person reads the errors on a terminal if only a filter asked for
+// JSON.
 func wantsJSON(a *cmdutil.App, flags *pflag.FlagSet) bool {
-	format := a.IO.Env("TILL_OUTPUT")
-	if flags.Changed("output") {
-		format = flags.Lookup("output").Value.String()
+	switch {
+	case flags.Changed("output"):
+		return cmdutil.IsJSON(flags.Lookup("output").Value.String())
+	case flags.Changed("jq"):
+		return terminal.Of(a.IO.Err) == nil
 	}
-	return cmdutil.IsJSON(format) || flags.Changed("jq") && terminal.Of(a.IO.Err) == nil
+	return cmdutil.IsJSON(a.IO.Env("TILL_OUTPUT")) && !flags.Changed("template") && !flags.Changed("csv-for")
 }
 
 // formatFlags finds the flags that select the format of errors in arguments that could not be parsed.
@@ -147,7 +150,9 @@ func formatFlags(args []string) *pflag.FlagSet {
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	flags.ParseErrorsAllowlist.UnknownFlags = true
 	flags.StringP("output", "o", "", "")
-	flags.String("jq", "", "")
+	for _, name := range []string{"jq", "template", "csv-for"} {
+		flags.String(name, "", "")
+	}
 	for _, name := range []string{"quiet", "yes", "help"} { // may share a word with -o
 		flags.BoolP(name, name[:1], false, "")
 	}

@@ -65,7 +65,7 @@ type App struct {
 	journal *payout.Journal
 	JSON    atomic.Bool // whether standard error is JSON too
 	Subject About       // what the command is about, once known
-	Others  NoteLines   // lines of other programs and traces, under -o json
+	Others  NoteLines   // lines of traces and, under -o json, of other programs
 	Running bool        // whether a command has begun; an earlier error is a usage error
 
 	// Printed gets what a command prints, as a Go type and its columns. The schemas are made from it. It is nil when
@@ -107,14 +107,6 @@ func (a *App) WriteData(text string) error {
 		text = render.Screen(text)
 	}
 	return a.Write(text)
-}
-
-// trace returns the writer for --debug.
-func (a *App) trace() io.Writer {
-	if a.JSON.Load() {
-		return &a.Others
-	}
-	return safeLines{a}
 }
 
 // Input returns the sources of the configuration.

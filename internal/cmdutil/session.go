@@ -44,14 +44,6 @@ func (a *App) Start(cmd *cobra.Command) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	json := IsJSON(settings.Output)
-	switch settings.Origin("output") { // a person reads the errors on a terminal if only a filter asked for JSON
-	case config.Origin{Kind: config.FromFlag, Name: "template"}:
-		json = false
-	case config.Origin{Kind: config.FromFlag, Name: "jq"}:
-		json = terminal.Of(a.IO.Err) == nil
-	}
-	a.JSON.Store(json)
 	if err := CheckDryRun(cmd); err != nil {
 		return nil, err
 	}
@@ -197,7 +189,7 @@ func (s *Session) embedded(opts []api.Option) (*api.Client, error) {
 
 func (s *Session) newClient(base string, opts []api.Option) (*api.Client, error) {
 	if s.Debug {
-		opts = append(opts, api.WithTrace(s.trace()))
+		opts = append(opts, api.WithTrace(&s.Others))
 	}
 	if s.DryRun {
 		opts = append(opts, api.WithTransport(dryRun{s}), api.WithRetries(0))

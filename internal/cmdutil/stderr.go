@@ -221,14 +221,14 @@ func (a *App) otherLines() io.Writer {
 	return a.IO.Err
 }
 
-// NoteLines writes each line that it gets as a note.
+// NoteLines writes each line that it gets as a note or, without -o json, as text that is escaped.
 type NoteLines struct {
 	App  *App
 	mu   sync.Mutex
 	rest []byte // an incomplete line
 }
 
-// Write implements io.Writer. It never fails.
+// Write implements io.Writer. It never fails: standard error cannot report its own failure.
 func (n *NoteLines) Write(text []byte) (int, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -239,9 +239,15 @@ func (n *NoteLines) Write(text []byte) (int, error) {
 			return len(text), nil
 		}
 		n.rest = rest
-		if err := n.App.Note("%s", line); err != nil {
-			return len(text), nil // standard error cannot report its own failure
-		}
+		n.line(line)
+	}
+}
+
+func (n *NoteLines) line(line []byte) {
+	if n.App.JSON.Load() {
+		n.App.Note("%s", line)
+	} else {
+		n.App.writeErr(render.Safe(string(line)) + "\n")
 	}
 }
 
@@ -253,21 +259,9 @@ func (n *NoteLines) Flush() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if len(n.rest) > 0 {
-		n.App.Note("%s", n.rest)
+		n.line(n.rest)
 		n.rest = nil
 	}
-}
-
-// safeLines writes text to standard error, escaped except for its line breaks.
-type safeLines struct{ app *App }
-
-func (s safeLines) Write(p []byte) (int, error) {
-	for line := range strings.Lines(string(p)) {
-		if err := s.app.writeErr(render.Safe(strings.TrimSuffix(line, "\n")) + "\n"); err != nil {
-			return 0, err
-		}
-	}
-	return len(p), nil
 }
 
 // CountOf returns a count with its noun, such as "2 orders".
