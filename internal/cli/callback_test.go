@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -94,34 +93,6 @@ func TestCallbackListenSlowBodies(t *testing.T) {
 	}
 	if f := l.wait(t); f.code != 0 || f.out != "{}\n" || strings.Contains(f.err, "not taken") {
 		t.Errorf("%+v", f)
-	}
-}
-
-func TestCallbackListenSecretPath(t *testing.T) {
-	var paths []string
-	for range 2 {
-		l := startListener(t, "--secret-path")
-		u, err := url.Parse(l.url)
-		if err != nil || len(u.Path) < 17 {
-			t.Fatalf("%q, %v", l.url, err)
-		}
-		paths = append(paths, u.Path)
-		base := strings.TrimSuffix(l.url, u.Path)
-		for _, path := range []string{"", "/", u.Path + "/", u.Path[:len(u.Path)-1], "/" + u.Path,
-			strings.ToLower(u.Path), u.Path + "x"} {
-			if status := answer(t, "POST", base+path, "wrong"); status != 404 {
-				t.Errorf("%q is answered with %d", path, status)
-			}
-		}
-		if status := answer(t, "GET", base+"/", ""); status != 404 {
-			t.Errorf("a GET of another path: %d", status)
-		}
-		if status := answer(t, "POST", l.url, "{}"); status != 200 || l.out.String() != "{}\n" {
-			t.Errorf("the path itself is answered with %d, and it printed %q", status, &l.out)
-		}
-	}
-	if paths[0] == paths[1] {
-		t.Errorf("two starts have the path %s", paths[0])
 	}
 }
 

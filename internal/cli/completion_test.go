@@ -5,19 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"example.com/till/internal/config"
-	"example.com/till/internal/render"
 )
-
-// TestOutputValues checks that the configuration accepts exactly the formats that can be printed.
-func TestOutputValues(t *testing.T) {
-	formats := []string{string(render.Table), string(render.JSON), string(render.JSONL), string(render.CSV),
-		string(render.YAML)}
-	if got := config.Values("output"); !slices.Equal(got, formats) {
-		t.Errorf("%q", got)
-	}
-}
 
 // TestComplete checks the offers that a shell gets. In a command line, ” is an empty word.
 func TestComplete(t *testing.T) {

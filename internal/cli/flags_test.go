@@ -97,18 +97,3 @@ func TestErrorsAreRed(t *testing.T) {
 		t.Errorf("got %q", f.err)
 	}
 }
-
-func TestCountedFlagsLookTheSame(t *testing.T) {
-	listen, _, err := tree(t).Find([]string{"callback", "listen"})
-	must(t, err)
-	text := namedFlags(listen.LocalFlags()).FlagUsages()
-	for _, want := range []string{"--timeout DURATION ", "--count N ", "--respond N ", "(default 200)",
-		"(default 127.0.0.1:0)", "--exec COMMAND "} {
-		if !strings.Contains(text, want) {
-			t.Errorf("%q is not in\n%s", want, text)
-		}
-	}
-	if strings.Contains(text, "default 0") || strings.Contains(text, `default ""`) {
-		t.Errorf("defaults that say nothing are shown:\n%s", text)
-	}
-}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -130,29 +129,6 @@ func TestFullDiskIsReported(t *testing.T) {
 	}
 }
 
-// TestPlanOnDisksOfAllSizes checks that no size of the disk causes an internal error. The disk may have room
-// for a plan's rows as they are read but not for the plan, or the other way round.
-func TestPlanOnDisksOfAllSizes(t *testing.T) {
-	d := newDesk(t)
-	text := "currency,amount,address\n"
-	for i := range 300 {
-		text += fmt.Sprintf("Btc,0.01,address%d\n", i)
-	}
-	staff := d.file("staff.csv", text)
-	codes := map[int]int{}
-	for size := 8; size <= 128; size += 8 {
-		disk := smallDisk(t, size)
-		f := d.till("--sandbox", "payout", "plan", staff, "--out", disk+"/p.plan", "--auto-order-id", "may", "-q")
-		if codes[f.code]++; f.code != 0 && (f.code != cmdutil.ExitConfig ||
-			!strings.Contains(f.err, "no space left on device; free some space in ")) {
-			t.Errorf("with %d KiB: %+v", size, f)
-		}
-	}
-	if codes[0] == 0 || codes[cmdutil.ExitConfig] < 3 {
-		t.Errorf("the sizes show too little: %v", codes)
-	}
-}
-
 // TestRoomForAllResults checks that there must be room for all results before anything is sent.
 func TestRoomForAllResults(t *testing.T) {
 	disk := smallDisk(t, 256)
@@ -166,21 +142,5 @@ func TestRoomForAllResults(t *testing.T) {
 	}
 	if left, err := os.ReadDir(disk); err != nil || len(left) != 0 {
 		t.Errorf("left behind: %v, %v", left, err)
-	}
-}
-
-// TestFileSizeLimit checks that a limit on the size of files counts as a full disk.
-func TestFileSizeLimit(t *testing.T) {
-	if err := (cmdutil.OutFile{Flag: "results", Path: "r.csv"}).Unwritable(cmdutil.ExitUsage,
-		&os.PathError{Err: syscall.EFBIG}, ""); cmdutil.Explain(err).Code != cmdutil.ExitConfig {
-		t.Error(err)
-	}
-	for _, err := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG} {
-		if r := cmdutil.Explain(fmt.Errorf("somewhere: %w", err)); r.Code != cmdutil.ExitConfig || r.Hint.IsZero() {
-			t.Errorf("%v: %+v", err, r)
-		}
-	}
-	if r := cmdutil.Explain(io.ErrUnexpectedEOF); r.Code != cmdutil.ExitInternal {
-		t.Errorf("%+v", r)
 	}
 }

@@ -131,18 +131,6 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// TestSDKDependsOnLittle checks all dependencies of the SDK.
-func TestSDKDependsOnLittle(t *testing.T) {
-	for _, dep := range strings.Fields(goPrints(t, "list", "-deps", "example.com/till/pkg/api")) {
-		for _, banned := range []string{"spf13", "charmbracelet", "tablewriter", "gojq", "keyring", "till/internal",
-			"till/pkg/api/sandbox"} {
-			if strings.Contains(dep, banned) && dep != "example.com/till/internal/secret" {
-				t.Errorf("pkg/api brings %s along", dep)
-			}
-		}
-	}
-}
-
 // faceLines is how long the page of pkg/payout may be, with the comment of the package: about two screens.
 const faceLines = 96
 

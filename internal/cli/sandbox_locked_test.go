@@ -5,10 +5,7 @@ package cli
 import (
 	"bufio"
 	"bytes"
-	"cmp"
-	"encoding/json"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,85 +20,6 @@ import (
 	"example.com/till/internal/terminal"
 	"example.com/till/pkg/api/sandbox"
 )
-
-// raw sends a request literally, with CRLF line ends, and returns the status and header of the answer.
-func raw(t *testing.T, host, request string) (status int, header http.Header) {
-	t.Helper()
-	conn, err := net.Dial("tcp", host)
-	must(t, err)
-	defer conn.Close()
-	if _, err := conn.Write([]byte(strings.ReplaceAll(request, "\n", "\r\n"))); err != nil {
-		t.Fatal(err)
-	}
-	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	must(t, err)
-	answer.Body.Close()
-	return answer.StatusCode, answer.Header
-}
-
-func TestServedSandboxIsLocked(t *testing.T) {
-	t.Parallel()
-	served := startTill(t, nil, "sandbox", "serve", "--set", "reseller_auth=none", "-o", "json")
-	eventually(t, "the address", func() bool { return strings.HasSuffix(served.out.String(), "}\n") })
-	var box struct {
-		BaseURL string `json:"base_url"`
-		APIKey  string `json:"api_key"`
-	}
-	must(t, json.Unmarshal([]byte(served.out.String()), &box))
-	host := strings.TrimPrefix(box.BaseURL, "http://")
-	env := []string{"TILL_PROFILE=sandbox", "TILL_BASE_URL=" + box.BaseURL, "TILL_API_KEY=" + box.APIKey}
-	invite := till(t, env, "invite", "create", "7c9e6679-7425-40de-944b-e07fc1f90ae7", "-q")
-	redeemed := till(t, env, "sandbox", "invite", "redeem", strings.TrimSpace(invite.out), "--jq", ".api_key")
-	reseller := strings.TrimSpace(redeemed.out)
-	if !strings.HasPrefix(reseller, "till_sandbox_") || reseller == box.APIKey {
-		t.Fatalf("the reseller's key is %q: %s%s", reseller, invite.err, redeemed.err)
-	}
-	key := func(key string) string { return "Authorization: Bearer " + key + "\n" }
-	ours := key(box.APIKey)
-	for _, request := range []string{"GET /sandbox/dump", "GET /sandbox/clock", "POST /sandbox/reset",
-		"POST /sandbox/fund", "GET /api/merchant_withdrawal", "POST /api/invoice", "GET /api/resellers/ids"} {
-		method, path, _ := strings.Cut(request, " ")
-		control, open := strings.HasPrefix(path, "/sandbox/"), path == "/api/resellers/ids"
-		for name, c := range map[string]struct {
-			line, host, headers string
-			want                int
-		}{
-			"no key":              {"", host, "", 401},
-			"a wrong key":         {"", host, key("till_sandbox_wrong"), 401},
-			"a reseller's key":    {"", host, key(reseller), 403},
-			"a foreign name":      {"", "evil.example.com", ours, 403},
-			"a name like ours":    {"", "127.0.0.1.evil.example.com", ours, 403},
-			"another machine":     {"", "192.168.0.1:80", ours, 403},
-			"no name":             {"", "", ours, 403},
-			"an address in full":  {method + " http://evil.example.com" + path + " HTTP/1.1", host, ours, 403},
-			"a page's origin":     {"", host, ours + "Origin: https://evil.example.com\n", 403},
-			"another port's page": {"", host, ours + "Origin: http://127.0.0.1:1\n", 403},
-			"an unnamed origin":   {"", host, ours + "Origin: null\n", 403},
-			"another site":        {"", host, ours + "Sec-Fetch-Site: cross-site\n", 403},
-			"the same site":       {"", host, ours + "Sec-Fetch-Site: same-site\n", 403},
-			"a preflight": {"OPTIONS " + path + " HTTP/1.1", host,
-				"Origin: https://evil.example.com\nAccess-Control-Request-Method: " + method + "\n", 403},
-		} {
-			if strings.HasSuffix(name, "key") && open || name == "a reseller's key" && !control {
-				continue // open to all, or to every account
-			}
-			line := cmp.Or(c.line, request+" HTTP/1.1")
-			status, header := raw(t, host, line+"\nHost: "+c.host+"\n"+c.headers+"Content-Length: 2\n\n{}")
-			if status != c.want {
-				t.Errorf("%s with %s: status %d, want %d", request, name, status, c.want)
-			}
-			for field := range header {
-				if strings.HasPrefix(field, "Access-Control-") {
-					t.Errorf("%s with %s: the answer has the header %s", request, name, field)
-				}
-			}
-		}
-	}
-	// None of these had any effect.
-	if left := till(t, env, "reseller", "ids", "-q"); left.code != 0 || strings.Count(left.out, "\n") != 1 {
-		t.Errorf("the reseller is gone: %+v", left)
-	}
-}
 
 func TestEverySandboxHasItsOwnKey(t *testing.T) {
 	t.Parallel()
@@ -129,18 +47,6 @@ func TestSandboxUsage(t *testing.T) {
 	}
 	if f := till(t, []string{"TILL_API_KEY=" + sandbox.KeyPrefix}, "sandbox", "serve"); f.code != cmdutil.ExitUsage {
 		t.Errorf("the prefix alone: %+v", f)
-	}
-}
-
-// TestSandboxRunSaysAsJSONThatItsCommandCannotRun checks the error lines with their schema. testdata/till
-// does not record sandbox run, whose standard error is its command's too.
-func TestSandboxRunSaysAsJSONThatItsCommandCannotRun(t *testing.T) {
-	for command, code := range map[string]int{"till-no-such-command": 127, t.TempDir(): 126} {
-		f := till(t, nil, "sandbox", "run", "-o", "json", "--", command)
-		if err := newSchemaCheck().remark([]byte(f.err)); err != nil || f.code != code ||
-			!strings.Contains(f.err, `"kind":"usage"`) {
-			t.Errorf("%s: %v: %+v", command, err, f)
-		}
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,35 +13,12 @@ import (
 	"example.com/till/pkg/api/sandbox"
 )
 
-// TestShopChecks runs the shop's tests. Then it checks that they fail if the shop is wrong.
+// TestShopChecks runs the shop's tests.
 func TestShopChecks(t *testing.T) {
 	t.Parallel()
 	run := execute(t, docsEnv(t), "till", "sandbox", "run", "--", "sh", absolute(t, "examples/shop/test.sh"))
 	if run.code != 0 || strings.Count(run.out, "ok: ") != 13 {
 		t.Errorf("it ended with %d: %s%s", run.code, run.out, run.err)
-	}
-	shop := pageText(t, "examples/shop/shop.sh")
-	for name, wrong := range map[string]struct{ from, to, fails string }{
-		"it ships what is not paid":    {"42) echo waiting", "42) echo shipped", "an order that is not paid waits"},
-		"it forgets its orders":        {`echo "$id" >"$order"`, `rm "$order"`, "shop"},
-		"it asks for too little":       {"=25.00", "=2.50", "and what it costs"},
-		"it tries again":               {"*) exit 20 ;;", `*) rm "$order"; exit 20 ;;`, "and asking again does not help"},
-		"it never learns of a payment": {"0) echo shipped", "0) echo waiting", "one that is paid is shipped"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			dir := t.TempDir()
-			broken := strings.Replace(shop, wrong.from, wrong.to, 1)
-			if broken == shop {
-				t.Fatalf("the shop has no %q", wrong.from)
-			}
-			writeFile(t, dir+"/shop.sh", broken)
-			writeFile(t, dir+"/test.sh", pageText(t, "examples/shop/test.sh"))
-			run := execute(t, docsEnv(t), "till", "sandbox", "run", "--", "sh", filepath.Join(dir, "test.sh"))
-			if run.code == 0 || wrong.fails != "shop" && !strings.Contains(run.err, "FAIL: "+wrong.fails+":") {
-				t.Errorf("it ended with %d: %s%s", run.code, run.out, run.err)
-			}
-		})
 	}
 }
 

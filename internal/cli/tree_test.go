@@ -1,20 +1,16 @@
 package cli
 
 import (
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
 
-	"example.com/till/internal/address"
 	"example.com/till/internal/cmdutil"
-	"example.com/till/pkg/api/sandbox"
 	"github.com/spf13/cobra"
 )
 
@@ -119,52 +115,6 @@ func TestEveryPageHasACommand(t *testing.T) {
 		}
 		return nil
 	})
-}
-
-// helpPages returns what a person may copy from the help, by the name of the page.
-func helpPages(t *testing.T) map[string]string {
-	t.Helper()
-	pages := topicTexts(t)
-	for _, cmd := range withAll(tree(t)) {
-		pages[cmd.CommandPath()] = cmd.Long + cmd.Example
-	}
-	return pages
-}
-
-// TestShownAddresses checks that every address that a person may copy is valid, so that readers learn no
-// wrong ones.
-func TestShownAddresses(t *testing.T) {
-	shown, found := regexp.MustCompile(`(?:--address |address: |"address":")([0-9A-Za-z]{4,})`), 0
-	for page, text := range helpPages(t) {
-		for _, match := range shown.FindAllStringSubmatch(text, -1) {
-			if found++; match[1] != "ADDR" && address.Detect(match[1]) == "" {
-				t.Errorf("%s shows the address %s, which is not valid", page, match[1])
-			}
-		}
-	}
-	if found < 5 {
-		t.Errorf("only %d addresses are shown: the search is wrong", found)
-	}
-}
-
-// TestHelpUsesNoOrderOfTheDemo checks that an example can be tried on a sandbox with --seed demo. With an
-// order id that is on its list, a create would be a conflict.
-func TestHelpUsesNoOrderOfTheDemo(t *testing.T) {
-	demo, err := sandbox.New(sandbox.WithSeed("demo"))
-	must(t, err)
-	defer demo.Close()
-	dump, err := demo.Dump()
-	paid := regexp.MustCompile(`"order_id": "(\d+)"`).FindAllSubmatch(dump, -1)
-	if err != nil || len(paid) == 0 {
-		t.Fatalf("the demo has no withdrawal (%v)", err)
-	}
-	for name, text := range helpPages(t) {
-		for _, order := range paid {
-			if regexp.MustCompile(fmt.Sprintf(`\b%s\b`, order[1])).MatchString(text) {
-				t.Errorf("%s has order %s, which the demo has paid", name, order[1])
-			}
-		}
-	}
 }
 
 // TestCommandsAreBuiltByName checks that each command has the name under which it is built.

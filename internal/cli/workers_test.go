@@ -14,6 +14,23 @@ import (
 	"example.com/till/e2e/chromium"
 )
 
+// needProgram skips a test if a program is missing. If TILL_NEEDS_TOOLS is set, as in CI, the test fails.
+func needProgram(t *testing.T, name string) {
+	t.Helper()
+	if _, err := exec.LookPath(name); err != nil {
+		lacks(t, "%s is not installed", name)
+	}
+}
+
+// lacks skips a test because the machine lacks something that CI has. There, the test fails.
+func lacks(t *testing.T, format string, args ...any) {
+	t.Helper()
+	if os.Getenv("TILL_NEEDS_TOOLS") != "" {
+		t.Fatalf(format, args...)
+	}
+	t.Skipf(format, args...)
+}
+
 // In these tests, eight workers of a test runner are at work side by side. All of them use the same order
 // numbers, and count what the sandbox got, so they fail if two of them share one.
 const workers = 8
@@ -27,7 +44,7 @@ func testingPageSays(t *testing.T, command string) {
 }
 
 // examplesFor returns a copy of the examples, and an environment in which till notes each sandbox that it
-// serves in a file.
+// serves in a file. It has the variables of examples/ci/gitlab.yml.
 func examplesFor(t *testing.T) (dir string, env []string, served string) {
 	t.Helper()
 	dir, bin := t.TempDir(), t.TempDir()
@@ -37,7 +54,8 @@ func examplesFor(t *testing.T) (dir string, env []string, served string) {
 	must(t, err)
 	writeProgram(t, bin+"/till", `echo "$*" >>"$SERVED"; exec "$TILL" "$@"`)
 	path := bin + ":" + os.Getenv("PATH")
-	return dir, docsEnv(t, "PATH="+path, "SERVED="+served, "TILL="+till, "PYTHONDONTWRITEBYTECODE=1"), served
+	return dir, docsEnv(t, "PATH="+path, "SERVED="+served, "TILL="+till, "PYTHONDONTWRITEBYTECODE=1", "HOME="+bin, "TILL_API_KEY=till_sandbox_ci",
+		"TILL_BASE_URL=http://till:8080"), served
 }
 
 func wantServed(t *testing.T, served string) {
@@ -47,9 +65,12 @@ func wantServed(t *testing.T, served string) {
 	}
 }
 
+// TestWorkersInNode and TestWorkersInPython run the tests of the shops in other languages as their authors would.
 func TestWorkersInNode(t *testing.T) {
 	t.Parallel()
 	needProgram(t, "node")
+	needProgram(t, "npm")
+	testingPageSays(t, "cd examples/node && npm test")
 	dir, env, served := examplesFor(t)
 	file := filepath.Join(dir, "node", "shop.test.js")
 	text := contents(t, file)
@@ -57,8 +78,7 @@ func TestWorkersInNode(t *testing.T) {
 		writeFile(t, filepath.Join(dir, "node", fmt.Sprintf("worker%d.test.js", worker)), text)
 	}
 	must(t, os.Remove(file))
-	concurrency := fmt.Sprintf("--test-concurrency=%d", workers)
-	cmd := command(t, env, "node", "--test", concurrency, "--test-reporter=spec")
+	cmd := command(t, env, "npm", "test", "--", fmt.Sprintf("--test-concurrency=%d", workers))
 	cmd.Dir = filepath.Join(dir, "node")
 	if f := finish(t, cmd); f.code != 0 || !strings.Contains(f.out, fmt.Sprintf("pass %d\n", 11*workers)) {
 		t.Errorf("the tests ended with %d: %s%s", f.code, f.out, f.err)
@@ -69,10 +89,12 @@ func TestWorkersInNode(t *testing.T) {
 func TestWorkersInPython(t *testing.T) {
 	t.Parallel()
 	needProgram(t, "python3")
+	const tests = "python3 -m unittest discover -s examples/python"
+	testingPageSays(t, tests)
 	dir, env, served := examplesFor(t)
 	var running sync.WaitGroup
 	for range workers {
-		cmd := command(t, env, "python3", "-m", "unittest", "discover", "-s", filepath.Join(dir, "python"))
+		cmd := command(t, env, "sh", "-c", strings.Replace(tests, "examples", dir, 1))
 		running.Go(func() {
 			if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "Ran 11 tests") {
 				t.Errorf("the tests ended with %v: %s", err, out)

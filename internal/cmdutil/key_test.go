@@ -35,13 +35,3 @@ func TestRefusedKey(t *testing.T) {
 		t.Errorf("a source that is not known is named: %v", got)
 	}
 }
-
-func TestOtherKey(t *testing.T) {
-	for _, source := range []config.Origin{{Kind: config.FromFlag}, {Kind: config.FromVariable},
-		{Kind: config.FromKeyring}, {Setting: "api_key_command"}, {Setting: "api_key_file"}, {Kind: config.FromSandbox},
-		{Kind: -1}} {
-		if otherKey(source).IsZero() {
-			t.Errorf("%q has no hint", source)
-		}
-	}
-}

@@ -62,31 +62,6 @@ func (p promFile) has(lines ...string) {
 	}
 }
 
-// TestMetricsAreWhole checks that a reader sees a whole file at any time, while several programs write it.
-func TestMetricsAreWhole(t *testing.T) {
-	p := newPromFile(t)
-	finished := Finished{Command: "payout apply", Orders: &FinishedOrders{Accepted: 3}, Unsettled: &FinishedUnsettled{}}
-	p.ends(finished)
-	want := p.text()
-	var writers sync.WaitGroup
-	for range 4 {
-		writers.Go(func() {
-			for range 20 {
-				// A slow disk may keep the lock.
-				if err := p.end(finished); err != nil && !errors.As(err, new(metrics.UnlockedError)) {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	for range 200 {
-		if got := p.text(); got != want {
-			t.Fatalf("it is\n%s\nand not\n%s", got, want)
-		}
-	}
-	writers.Wait()
-}
-
 // TestMetricsOfForeignText checks that text of the service cannot add a line or end a label.
 func TestMetricsOfForeignText(t *testing.T) {
 	p, one := newPromFile(t), "0.5"
@@ -105,22 +80,6 @@ func TestMetricsOfForeignText(t *testing.T) {
 	check.Stdin = strings.NewReader(p.text())
 	if out, err := check.CombinedOutput(); err != nil || len(out) > 0 {
 		t.Errorf("promtool: %v\n%s", err, out)
-	}
-}
-
-// TestMetricsOfAnother checks that a file that till cannot have written is left as it is.
-func TestMetricsOfAnother(t *testing.T) {
-	large := newPromFile(t)
-	text := "# HELP " + metrics.Start + " When.\n" + strings.Repeat("# more\n", mostBytes/7)
-	must(t, os.WriteFile(large.path, []byte(text), 0o644))
-	loop := newPromFile(t)
-	must(t, os.Symlink(loop.path, loop.path))
-	for _, p := range []promFile{large, loop} {
-		before, _ := os.Lstat(p.path)
-		err := p.end(Finished{Command: "payout apply"})
-		if after, _ := os.Lstat(p.path); err == nil || !os.SameFile(before, after) {
-			t.Errorf("it was replaced: %v", err)
-		}
 	}
 }
 
