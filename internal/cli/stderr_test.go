@@ -2,9 +2,6 @@ package cli
 
 import (
 	"encoding/json"
-	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -146,39 +143,6 @@ func TestStderrSaysWhatItIsAbout(t *testing.T) {
 				t.Errorf("till %s: it is about (want -, got +):\n%s", step.line, diff)
 			}
 		}
-	}
-}
-
-// TestErrorHasTheEnvelope checks that an error has the fields of the service's error envelope if there was an
-// envelope, even if they are empty, and otherwise has none of them.
-func TestErrorHasTheEnvelope(t *testing.T) {
-	envelope := func(code int, reason, description string) (body, want string) {
-		fields := fmt.Sprintf(`"code":%d,"reason":%q,"description":%q`, code, reason, description)
-		return `{"error":{` + fields + `}}`, fields
-	}
-	full, fullFields := envelope(1001, "NOT_FOUND", "it is not there")
-	empty, emptyFields := envelope(0, "", "")
-	for name, c := range map[string]struct {
-		status     int
-		body, want string
-	}{
-		"full":       {404, full, `"status":404,` + fullFields},
-		"empty":      {404, empty, `"status":404,` + emptyFields},
-		"a gateway":  {500, empty, `"status":500,` + emptyFields},
-		"none":       {404, `<html>`, `"status":404,"hint"`},
-		"not proper": {404, `{"error":{"code":0,"reason":""}}`, `"status":404,"hint"`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				w.WriteHeader(c.status)
-				w.Write([]byte(c.body))
-			}))
-			defer server.Close()
-			d := newDesk(t, "TILL_API_KEY=secret", "TILL_RETRIES=0")
-			if f := d.till("invite", "list", "-o", "json", "--base-url", server.URL); !strings.Contains(f.err, c.want) {
-				t.Errorf("%s lacks %s", f.err, c.want)
-			}
-		})
 	}
 }
 

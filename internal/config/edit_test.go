@@ -198,20 +198,3 @@ func TestEditsDoNotLoseEachOther(t *testing.T) {
 		t.Errorf("%d profiles, %v", len(f.Profiles), err)
 	}
 }
-
-// A failed write leaves only the old file.
-func TestEditThatCannotWrite(t *testing.T) {
-	path := write(t, commented)
-	dir := filepath.Dir(path)
-	must(t, os.Chmod(dir, 0o500))
-	t.Cleanup(func() { os.Chmod(dir, 0o700) })
-	if f, err := os.CreateTemp(dir, ""); err == nil {
-		f.Close()
-		t.Skip("this user writes everywhere")
-	}
-	fails(t, "read-only", Edit(path, func(d *Document) error { return d.UseProfile("test") }), "config",
-		"cannot be written")
-	if read(t, path) != commented {
-		t.Error("the file has changed")
-	}
-}

@@ -44,22 +44,3 @@ func TestLoadOfAnothersFile(t *testing.T) {
 	fails(t, "owner", err, "config", "belongs to another user (id "+strconv.Itoa(other)+")", "chown 0 ")
 	fails(t, "edit", Edit(path, func(*Document) error { return nil }), "config", "belongs to another user")
 }
-
-// A person who can change or replace the program that prints the key has the key.
-func TestKeyProgramThatOthersCanChange(t *testing.T) {
-	program := script(t, "echo k1")
-	link := filepath.Join(t.TempDir(), "link")
-	must(t, os.Symlink(program, link))
-	for _, open := range []string{"", program, filepath.Dir(program), filepath.Dir(link)} {
-		if open != "" {
-			must(t, os.Chmod(open, 0o777))
-		}
-		key, _, err := keyFor(t, profileWith("api_key_command: ["+link+"]"))
-		if open != "" {
-			fails(t, open, err, "config", link, "can be written by others", "chmod go-w ")
-			os.Chmod(open, 0o755)
-		} else if key != "k1" || err != nil {
-			t.Errorf("%q, %v", key, err)
-		}
-	}
-}

@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"example.com/till/internal/money"
-	"example.com/till/pkg/api"
-	"github.com/spf13/pflag"
 )
 
 const two = `
@@ -65,27 +63,19 @@ TILL_JOURNAL=rel/e.db => journal e.db (environment TILL_JOURNAL)
 TILL_JOURNAL=e.db --journal f.db => journal f.db (flag --journal)
 TILL_JOURNAL=postgres://till:s3cret@db/till => journal till (environment TILL_JOURNAL)
 => timeout 30s for reads, 90s for creates (default)
-TILL_TIMEOUT=5s => timeout 5s (environment TILL_TIMEOUT)
 TILL_TIMEOUT=5s --timeout 1m => timeout 1m0s (flag --timeout)
-TILL_RETRIES=7 => retries 7 (environment TILL_RETRIES)
-=> lookup never (profile live)
-TILL_LOOKUP=auto => lookup auto (environment TILL_LOOKUP)
 --profile test => lookup auto (default)
 => profile live (configuration current)
-TILL_PROFILE=test --profile live => profile live (flag --profile)
 TILL_PROFILE=nonsense --sandbox => profile sandbox (flag --sandbox)
 --sandbox --profile sandbox => profile sandbox (flag --profile)
 --sandbox=false => profile live (configuration current)
 => account acme (profile live)
 --sandbox => account sandbox (default)
-=> color auto (default)
 NO_COLOR=1 => color never (environment NO_COLOR)
 CLICOLOR_FORCE=1 => color always (environment CLICOLOR_FORCE)
 CLICOLOR_FORCE=0 => color auto (default)
 NO_COLOR=1 CLICOLOR_FORCE=1 => color never (environment NO_COLOR)
 => sandbox_state sandbox.db (default)
-=> time_layout 2006-01-02T15:04:05 (default)
-=> duplicate_window 10m (default)
 => max_per_run 0.50000000 Btc (profile live)
 => unlimited Xlr (profile live)
 => yes false (default)
@@ -141,41 +131,6 @@ func TestSettingsOfAProfile(t *testing.T) {
 	if s.Profile != "" || s.Account != "default" || s.Registry.Decimals("btc") != money.Unknown ||
 		s.Origin("profile") != (Origin{}) {
 		t.Errorf("%+v", s)
-	}
-}
-
-// The command's own --lookup is read, and its own --timeout (of a wait) is not.
-func TestCommandFlags(t *testing.T) {
-	in := input(t, write(t, two), env("TILL_LOOKUP", "never"))
-	in.Command = pflag.NewFlagSet("create", pflag.ContinueOnError)
-	in.Command.String("lookup", "auto", "")
-	in.Command.String("lookup-since", "", "")
-	in.Command.Duration("timeout", 0, "")
-	must(t, in.Command.Parse([]string{"--lookup", "auto", "--lookup-since", "7d", "--timeout", "10m"}))
-	s, err := Resolve(in)
-	if err != nil || s.Lookup != "auto" || s.LookupSince != "7d" || s.Timeout != 0 ||
-		s.Origin("lookup").String() != "flag --lookup" {
-		t.Errorf("%+v, %v", s, err)
-	}
-	must(t, in.Command.Set("lookup", "often"))
-	_, err = Resolve(in)
-	fails(t, "lookup", err, "usage", "--lookup", "auto, always or never")
-}
-
-func TestSandboxProfile(t *testing.T) {
-	in := input(t, write(t, two), nil, "--sandbox")
-	in.SandboxCurrencies = func() []money.Entry { return []money.Entry{{Code: "Btc", Kind: api.Crypto, Decimals: 5}} }
-	s, err := Resolve(in)
-	if err != nil || s.Registry.Decimals("Btc") != 5 || s.Account != "sandbox" || s.Limits.MaxPerRun != nil {
-		t.Errorf("%+v, %v", s, err)
-	}
-	if url, err := s.RequireBaseURL(); url != "" || err != nil {
-		t.Errorf("%q, %v", url, err)
-	}
-	in = input(t, write(t, two), nil)
-	in.SandboxCurrencies = func() []money.Entry { t.Error("asked for without need"); return nil }
-	if _, err := Resolve(in); err != nil {
-		t.Error(err)
 	}
 }
 
