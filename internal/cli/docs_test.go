@@ -17,15 +17,12 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"example.com/till/pkg/api/sandbox"
-	"github.com/go-json-experiment/json"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -180,111 +177,69 @@ func TestDemoScriptRuns(t *testing.T) {
 	}
 }
 
-// faulty is a sandbox behind a connection that can be made to fail, order by order.
+// faulty is a sandbox whose creates can be made to fail, order by order.
 type faulty struct {
-	box     *sandbox.Server
-	url     string
-	server  *httptest.Server
-	arrived chan struct{} // a held create has arrived
-	release chan struct{} // lets the held create continue
-
-	mu sync.Mutex
-	// answers has, by order id, an answer for each create: pass, lose, drop, hold or an HTTP status.
-	answers map[string][]string
-	creates []string // the order ids that arrived
-	gone    bool     // after the list is read, no new connection is accepted
+	box    *sandbox.Server
+	url    string
+	server *httptest.Server
+	gone   bool  // after the list is read, no new connection is accepted
+	told   int64 // the last request that sent has told of
 }
 
+// startFaulty starts one with answers to the creates, by order id: each is what a sandbox.Fault does.
 func startFaulty(t *testing.T, answers map[string][]string) *faulty {
 	t.Helper()
 	box, err := sandbox.New()
 	must(t, err)
-	f := &faulty{box: box, arrived: make(chan struct{}), release: make(chan struct{}), answers: answers}
-	f.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { f.serve(t, w, r) }))
+	f := &faulty{box: box}
+	f.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if f.gone && !strings.HasSuffix(r.URL.Path, "/create") {
+			f.server.Listener.Close()
+		}
+		box.ServeHTTP(w, r.WithContext(context.WithoutCancel(r.Context()))) // a delayed create outlives who has sent it
+	}))
 	f.url = f.server.URL
 	t.Cleanup(func() {
 		f.server.Listener.Close()
 		f.server.CloseClientConnections()
 	})
+	for order, all := range answers {
+		f.answer(t, order, all...)
+	}
 	return f
 }
 
-// answer sets how the creates of an order are answered.
-func (f *faulty) answer(order string, answers ...string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.answers[order] = answers
-}
-
-func (f *faulty) serve(t *testing.T, w http.ResponseWriter, r *http.Request) {
-	if !strings.HasSuffix(r.URL.Path, "/create") {
-		f.mu.Lock()
-		if f.gone {
-			f.server.Listener.Close()
-		}
-		f.mu.Unlock()
-		f.box.ServeHTTP(w, r)
-		return
-	}
-	var asked struct {
-		Order string `json:"external_order_id"`
-	}
-	body, err := io.ReadAll(r.Body)
-	if err := cmp.Or(err, json.Unmarshal(body, &asked)); err != nil {
-		t.Error(err)
-	}
-	f.mu.Lock()
-	f.creates = append(f.creates, asked.Order)
-	answer := "pass"
-	if left := f.answers[asked.Order]; len(left) > 0 {
-		answer, f.answers[asked.Order] = left[0], left[1:]
-	}
-	f.mu.Unlock()
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	switch answer {
-	case "hold":
-		f.arrived <- struct{}{}
-		<-f.release
-		f.box.ServeHTTP(w, r)
-	case "pass":
-		f.box.ServeHTTP(w, r)
-	case "lose":
-		f.box.ServeHTTP(httptest.NewRecorder(), r)
-		panic(http.ErrAbortHandler) // drops the connection
-	case "drop":
-		panic(http.ErrAbortHandler)
-	case "401", "429":
-		status, _ := strconv.Atoi(answer)
-		w.WriteHeader(status)
-		io.WriteString(w, `{"error":{"code":1,"reason":"r","description":"d"}}`)
-	default:
-		t.Errorf("no such answer: %s", answer)
+// answer sets how the next creates of an order are answered.
+func (f *faulty) answer(t *testing.T, order string, answers ...string) {
+	t.Helper()
+	for _, answer := range answers {
+		_, err := f.box.AddFault(sandbox.Fault{Do: answer, On: "POST /api/merchant_withdrawal/create", Times: 1,
+			Match: map[string]string{"external_order_id": order}})
+		must(t, err)
 	}
 }
 
 // sent returns the order ids of the creates since the last call.
 func (f *faulty) sent() string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	all := strings.Join(f.creates, " ")
-	f.creates = nil
-	return all
+	var orders []string
+	for _, r := range f.box.Requests() {
+		if r.ID > f.told && strings.HasSuffix(r.Path, "/create") {
+			f.told = r.ID
+			orders = append(orders, regexp.MustCompile(`"external_order_id":"(\w+)"`).FindStringSubmatch(string(r.Body))[1])
+		}
+	}
+	return strings.Join(orders, " ")
 }
 
-// listed returns the order ids in the service's list, the oldest first. They show how often each was paid.
+// listed returns the order ids that the service has, the oldest first. They show how often each was paid.
 func (f *faulty) listed(t *testing.T) string {
 	t.Helper()
-	r := httptest.NewRequest("POST", "/api/merchant_withdrawal/list?page=1&page_size=100",
-		strings.NewReader(`{"currencies":[],"tags":[]}`))
-	r.Host = "127.0.0.1"
-	r.Header.Set("Authorization", "Bearer "+f.box.Key())
-	w := httptest.NewRecorder()
-	f.box.ServeHTTP(w, r)
+	dump, err := f.box.Dump()
+	must(t, err)
 	var orders []string
-	for _, m := range regexp.MustCompile(`"external_order_id":"(\w+)"`).FindAllStringSubmatch(w.Body.String(), -1) {
-		orders = append(orders, m[1])
+	for _, m := range regexp.MustCompile(`"order_id": "(\w+)"`).FindAllSubmatch(dump, -1) {
+		orders = append(orders, string(m[1]))
 	}
-	slices.Reverse(orders)
 	return strings.Join(orders, " ")
 }
 
@@ -341,18 +296,18 @@ func TestPayoutScript(t *testing.T) {
 	wrong := []scriptRun{{code: 10}}
 	tests := []test{
 		// A second run prints the same ids and tries only the orders that were not accepted, even if the journal is lost.
-		{"every kind of row", map[string][]string{"5": {"429"}}, payoutHead +
+		{"every kind of row", map[string][]string{"5": {"status=429"}}, payoutHead +
 			"1,Btc,0.5,bc1q*\r\n2,Btc,9000000,bc1qb\n3,Btc,1e3,bc1qc\n4,Xlr,5,GD\n5,Btc,25.00 USD,bc1qe\n6,Eth,1,0xf",
 			[]scriptRun{{50, mixed, "1 2 5 5 6", "", ""}, {50, mixed, "2", "", ""},
 				{50, mixed, "2", "on the service's list already", "XDG_STATE_HOME=" + t.TempDir()}}, "1 5 6"},
-		{"a lost answer", map[string][]string{"2": {"lose"}}, two + "3,Btc,0.5,c\n",
+		{"a lost answer", map[string][]string{"2": {"drop-after"}}, two + "3,Btc,0.5,c\n",
 			[]scriptRun{{20, "1 accepted ID\n", "1 2", "order 2 is UNKNOWN (exit code 20)", ""}, {0, all, "3", "", ""},
 				{0, all, "", "", ""}}, "1 2 3"},
-		{"a payment that never arrived", map[string][]string{"1": {"drop"}}, two, // its absence from the list proves nothing
+		{"a payment that never arrived", map[string][]string{"1": {"drop-before"}}, two, // its absence from the list proves nothing
 			[]scriptRun{{20, "", "1", "", ""}, {20, "", "", "", ""}}, ""},
 		{"till crashes", nil, two, []scriptRun{{code: 20, env: "PATH=" + crash + ":" + os.Getenv("PATH")}}, ""},
-		{"the key is refused", map[string][]string{"1": {"401"}}, two, []scriptRun{{code: 31, sent: "1"}}, ""},
-		{"too many calls", map[string][]string{"1": {"429", "429", "429"}}, two, []scriptRun{{code: 32, sent: "1 1"}}, ""},
+		{"the key is refused", map[string][]string{"1": {"status=401"}}, two, []scriptRun{{code: 31, sent: "1"}}, ""},
+		{"too many calls", map[string][]string{"1": {"status=429", "status=429", "status=429"}}, two, []scriptRun{{code: 32, sent: "1 1"}}, ""},
 		{"nobody is there", nil, two, []scriptRun{{code: 40}}, ""},
 		{"an empty file", nil, "", wrong, ""},
 		{"no head", nil, "1,Btc,0.5,a\n", wrong, ""},
@@ -387,17 +342,16 @@ func TestPayoutScript(t *testing.T) {
 
 	t.Run("a signal waits for the row", func(t *testing.T) {
 		t.Parallel()
-		f := startFaulty(t, map[string][]string{"1": {"hold"}})
+		f := startFaulty(t, map[string][]string{"1": {"delay=1s"}})
 		cmd := command(t, f.env(t, quick...), "sh", script, payoutFile(t, two))
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 		ended := make(chan finished)
 		go func() { ended <- finish(t, cmd) }()
-		<-f.arrived
+		eventually(t, "the create", func() bool { return f.sent() == "1" })
 		must(t, syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM))
-		f.release <- struct{}{}
 		run := <-ended
 		run.want(t, 60, "1 accepted "+anyID+"\n")
-		wantText(t, "sent", f.sent(), "1")
+		wantText(t, "sent", f.sent(), "")
 	})
 }
 
@@ -405,7 +359,7 @@ func TestPayoutsProgram(t *testing.T) {
 	t.Parallel()
 	program := buildGo(t, docsEnv(t), "./examples/payouts")
 	const rows = "order_id,currency,amount_minor,address\n1,Btc,50000000,a\n2,Btc,50000000,b\n3,crypto:Eth,5,c\n"
-	f := startFaulty(t, map[string][]string{"2": {"lose"}})
+	f := startFaulty(t, map[string][]string{"2": {"drop-after"}})
 	file := payoutFile(t, rows)
 	env := f.env(t, "TILL_JOURNAL="+filepath.Join(t.TempDir(), "journal.db"))
 	execute(t, env, program, file).want(t, 20, "1 of 3 rows are paid\n")

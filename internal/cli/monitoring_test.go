@@ -26,7 +26,7 @@ type watched struct {
 // startWatched makes a plan of two payments for a profile that runs a program of examples/monitoring.
 func startWatched(t *testing.T, program, argument string, env ...string) watched {
 	t.Helper()
-	w := watched{faulty: startFaulty(t, map[string][]string{})}
+	w := watched{faulty: startFaulty(t, nil)}
 	dir := t.TempDir()
 	w.env = docsEnv(t, append([]string{"TILL_API_KEY=" + w.box.Key(), "TILL_CONFIG=" + dir + "/config.yaml"}, env...)...)
 	file := writeFile(t, dir+"/staff.csv", payoutHead+"1,Btc,0.5,bc1qa\n2,Btc,0.25,bc1qb\n")
@@ -59,7 +59,7 @@ func TestMailExample(t *testing.T) {
 	t.Parallel()
 	sendmail, mails := noting(t)
 	w := startWatched(t, "mail.sh", "payroll@shop.example", "SENDMAIL="+sendmail)
-	w.answer("2", "drop")
+	w.answer(t, "2", "drop-before")
 	w.apply(t, 20)
 	want := regexp.MustCompile(`^\*\*\*
 -i -t
@@ -143,7 +143,7 @@ func TestAlerts(t *testing.T) {
 		}
 	}
 	w := startWatched(t, "mail.sh", "x", "SENDMAIL=true")
-	w.answer("2", "drop")
+	w.answer(t, "2", "drop-before")
 	file := filepath.Join(t.TempDir(), "pay \"roll\"\\.prom")
 	w.apply(t, 20, "--metrics", file)
 	execute(t, w.env, "till", "withdraw", "wait", "--order-id", "1", "--status", "New", "--metrics", file)

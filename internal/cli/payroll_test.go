@@ -46,7 +46,7 @@ const threePeople = "currency,amount,address,note\nBtc,0.5,bc1qa,Ada\nBtc,0.25,b
 
 func startPayroll(t *testing.T, rows string) payroll {
 	t.Helper()
-	p := payroll{faulty: startFaulty(t, map[string][]string{}), script: absolute(t, "examples/payroll.sh")}
+	p := payroll{faulty: startFaulty(t, nil), script: absolute(t, "examples/payroll.sh")}
 	mailer, mails := noting(t)
 	p.mails = mails
 	p.env = p.faulty.env(t, "MAILER="+mailer, "PAYROLL_TO=office@shop.example", "PAYROLL_PAUSE=0", "PAYROLL_TRIES=2")
@@ -68,7 +68,10 @@ func startPayroll(t *testing.T, rows string) payroll {
 }
 
 // answerRow sets how the creates of a row are answered.
-func (p *payroll) answerRow(row int, answers ...string) { p.answer(p.orders[row], answers...) }
+func (p *payroll) answerRow(t *testing.T, row int, answers ...string) {
+	t.Helper()
+	p.answer(t, p.orders[row], answers...)
+}
 
 // pay pays, and checks the exit code and the single mail that is sent.
 func (p *payroll) pay(t *testing.T, code int, subject string) finished {
@@ -120,17 +123,16 @@ func TestPayroll(t *testing.T) {
 		}
 	})
 	with("the script is killed", "currency,amount,address\nBtc,0.5,bc1qa\nBtc,0.25,bc1qb\n", func(t *testing.T, p payroll) {
-		p.answerRow(1, "hold")
+		p.answerRow(t, 1, "delay=1s")
 		cmd := command(t, p.env, "sh", p.script, "pay", p.plan, p.digest)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 		must(t, cmd.Start())
-		<-p.arrived
+		eventually(t, "the create", func() bool { return strings.Contains(p.sent(), p.orders[1]) })
 		must(t, syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL))
 		cmd.Wait()
-		p.release <- struct{}{}
 		eventually(t, "the payment that was under way", func() bool { return inOrder(p.listed(t)) == inOrder(p.rows(2)) })
 		p.pay(t, 0, "paid")
-		wantText(t, "sent", p.sent(), p.rows(2))
+		wantText(t, "sent again", p.sent(), "")
 		wantText(t, "the list", p.listed(t), p.rows(2))
 	})
 	for _, c := range []struct {
@@ -141,15 +143,15 @@ func TestPayroll(t *testing.T) {
 		tries   string // the rows that are sent, in any order
 		listed  int
 	}{
-		{"an answer is lost", []string{"lose"}, 0, "paid", "012", 3},
-		{"a payment never arrives", []string{"drop"}, 20, "STOP: it is unknown whether somebody was paid", "0", 0},
-		{"a rate limit is retried", []string{"429"}, 0, "paid", "0012", 3},
-		{"a rate limit does not end", []string{"429", "429", "429"}, 32, "not finished, run it again", "00", 0},
-		{"the key is refused", []string{"401"}, 31, "not sent: till cannot work here", "0", 0},
+		{"an answer is lost", []string{"drop-after"}, 0, "paid", "012", 3},
+		{"a payment never arrives", []string{"drop-before"}, 20, "STOP: it is unknown whether somebody was paid", "0", 0},
+		{"a rate limit is retried", []string{"status=429"}, 0, "paid", "0012", 3},
+		{"a rate limit does not end", []string{"status=429", "status=429", "status=429"}, 32, "not finished, run it again", "00", 0},
+		{"the key is refused", []string{"status=401"}, 31, "not sent: till cannot work here", "0", 0},
 		{"nobody is there", nil, 40, "not finished, run it again", "", 0},
 	} {
 		with(c.name, threePeople, func(t *testing.T, p payroll) {
-			p.answerRow(0, c.answers...)
+			p.answerRow(t, 0, c.answers...)
 			if c.answers == nil {
 				p.server.Close()
 			}
@@ -235,8 +237,8 @@ func TestNightly(t *testing.T) {
 	}
 	p := startPayroll(t, threePeople)
 	night(t, p.env, 0, "", "") // nothing was sent yet
-	p.answerRow(1, "lose")
-	p.answerRow(2, "drop")
+	p.answerRow(t, 1, "drop-after")
+	p.answerRow(t, 2, "drop-before")
 	one := execute(t, p.env, "till", "payout", "apply", p.plan, "--yes")
 	if one.code != 20 {
 		t.Fatalf("it ended with %d: %s", one.code, one.err)
