@@ -4,10 +4,7 @@ package cli
 
 import (
 	"bytes"
-	"net/http"
-	"net/http/httptest"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"example.com/till/pkg/api/sandbox"
@@ -26,26 +23,16 @@ func TestShopChecks(t *testing.T) {
 // shop must not make a second invoice, however often it is asked.
 func TestShopLosesAnAnswer(t *testing.T) {
 	t.Parallel()
-	box, err := sandbox.New()
+	f := startFaulty(t, nil)
+	_, err := f.box.AddFault(sandbox.Fault{Do: "drop-after", On: "POST /api/invoice"})
 	must(t, err)
-	var creates atomic.Int64
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodPost {
-			box.ServeHTTP(w, r)
-			return
-		}
-		creates.Add(1)
-		box.ServeHTTP(httptest.NewRecorder(), r)
-		panic(http.ErrAbortHandler) // drops the connection
-	}))
-	t.Cleanup(server.Close)
-	env := docsEnv(t, "TILL_PROFILE=sandbox", "TILL_BASE_URL="+server.URL, "TILL_API_KEY="+box.Key(),
-		"SHOP_DIR="+t.TempDir())
+	env := f.env(t, "SHOP_DIR="+t.TempDir())
 	for range 3 {
 		execute(t, env, "sh", absolute(t, "examples/shop/shop.sh"), "order", "1001").want(t, 20, "")
 	}
-	dump, err := box.Dump()
-	if made := bytes.Count(dump, []byte(`"Order 1001"`)); err != nil || made != 1 || creates.Load() != 1 {
-		t.Errorf("%d invoices were made by %d requests, %v", made, creates.Load(), err)
+	dump, err := f.box.Dump()
+	made, asked := bytes.Count(dump, []byte(`"Order 1001"`)), len(f.box.Requests())
+	if err != nil || made != 1 || asked != 1 {
+		t.Errorf("%d invoices were made by %d requests, %v", made, asked, err)
 	}
 }

@@ -29,8 +29,6 @@ func TestBuildOf(t *testing.T) {
 			build{Version: "v1.2.3+dirty", Commit: commit, Committed: at, Modified: true},
 			"till v1.2.3+dirty (0123456789ab modified, 2026-05-03, "},
 		{"no information", nil, [3]string{}, build{Version: "(devel)"}, "till (devel) ("},
-		{"empty information", &debug.BuildInfo{}, [3]string{}, build{Version: "(devel)"}, "till (devel) ("},
-		{"version of the Makefile", devel, [3]string{"v1.2.4"}, build{Version: "v1.2.4"}, "till v1.2.4 ("},
 		{"source archive", devel, [3]string{"v1.2.4", commit, "2026-06-07T08:09:10Z"},
 			build{Version: "v1.2.4", Commit: commit, Committed: "2026-06-07T08:09:10Z"},
 			"till v1.2.4 (0123456789ab, 2026-06-07, "},
