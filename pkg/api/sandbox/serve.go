@@ -42,8 +42,7 @@ func (s *Server) serve(ctx context.Context, listener net.Listener, grace time.Du
 	}
 	defer open.busy.Wait()
 	defer end()
-	open.busy.Go(func() { s.store.KeepTime(meanwhile) })
-	open.busy.Go(func() { s.sender.DeliverPending(meanwhile) })
+	open.busy.Go(func() { s.keepTime(meanwhile) })
 	stopped := make(chan error, 1)
 	stop := context.AfterFunc(ctx, func() {
 		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
@@ -61,6 +60,23 @@ func (s *Server) serve(ctx context.Context, listener net.Listener, grace time.Du
 		return fmt.Errorf("sandbox: requests that did not end within %s were cut off", grace)
 	}
 	return nil
+}
+
+// keepTime makes the moves of the clock when they are due, and posts what is pending, even without requests.
+func (s *Server) keepTime(ctx context.Context) {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for n := 0; ; n++ {
+		s.store.Refresh() // the next request reports an error of the file
+		if n%10 == 0 {
+			s.sender.StartMissing()
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
 }
 
 const endGrace = 5 * time.Second

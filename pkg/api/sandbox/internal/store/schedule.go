@@ -1,7 +1,6 @@
 package store
 
 import (
-	"context"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -132,20 +131,6 @@ func (s *Store) move(st *State, a appointment) (Change, error) {
 		return Change{}, errVoid
 	}
 	return s.proceed(st, w, s.Terms().Pace[w.Current()].to, a.at)
-}
-
-// KeepTime makes the moves when they are due, even without requests.
-func (s *Store) KeepTime(ctx context.Context) {
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		s.Refresh() // the next request reports an error of the file
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-	}
 }
 
 // MaxOffset is how far the sandbox's clock may be from the machine's: a century.

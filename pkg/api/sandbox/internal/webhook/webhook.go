@@ -5,8 +5,10 @@ package webhook
 import (
 	"context"
 	"errors"
+	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,8 +23,7 @@ type Limits struct {
 }
 
 // A Sender posts the deliveries of a server. Those of one withdrawal form a round: a goroutine posts them one
-// after the other, rests between attempts, and ends when none is pending. The store is never locked during a
-// request.
+// after the other, until none is pending or one has to rest. The store is never locked during a request.
 type Sender struct {
 	store  *store.Store
 	limits func() Limits // as the settings are now
@@ -35,24 +36,22 @@ type Sender struct {
 	// The store may be locked while mu is taken, never the other way round. mu is held while ctx ends, so
 	// that no goroutine starts later.
 	mu      sync.Mutex
-	rounds  map[string]*round // by withdrawal
+	rounds  map[string]*round // by withdrawal, or by the delivery that is resent
 	news    chan struct{}     // closed and replaced when a round changes
 	running sync.WaitGroup
 }
 
 // A round is protected by Sender.mu.
 type round struct {
-	cause   string // the delivery that started the round
-	more    bool   // a delivery became pending since the last look
-	resting bool   // it waits before the next attempt; ends when this becomes false
-	posting bool   // a request is under way
+	rest    *time.Timer // ends with another round; nil: a goroutine posts
+	more    bool        // a delivery became pending since the last look
+	posting bool        // a request is under way
 }
 
 const (
-	maxOut       = 64
-	maxAnswer    = 1 << 10
-	maxRest      = time.Hour   // between two attempts
-	pendingEvery = time.Second // how often Serve looks for deliveries without a round
+	maxOut    = 64
+	maxAnswer = 1 << 10
+	maxRest   = time.Hour // between two attempts
 )
 
 func New(s *store.Store, limits func() Limits, frozen bool) *Sender {
@@ -121,7 +120,7 @@ func (c *Sender) attempt(d store.Delivery, r *round) (store.Delivery, error) {
 	at := c.timeOf(&d)
 	c.change(func() { r.posting = true })
 	a, refused := c.post(d.URL, d.Body)
-	c.change(func() { r.posting = false }) // before the result can be seen: who sees it does not meet a busy round
+	c.change(func() { r.posting = false }) // before the result can be seen: the next move of the clock waits for the round
 	a.At = at
 	err := c.store.Write(func(st *store.State) (store.Change, error) {
 		old := st.Deliveries[d.ID]
@@ -192,38 +191,38 @@ func (c *Sender) rest(attempts int) time.Duration {
 	return rest
 }
 
-// began starts the rounds for the deliveries in a change. Those of a seed wait for DeliverPending.
+// began starts the rounds for the deliveries in a change. Those of a seed wait for StartMissing.
 func (c *Sender) began(made store.Change) {
 	if made.Begin != nil {
 		return
 	}
 	if d := made.Delivery; d != nil && d.State == store.Pending && d.Due.IsZero() {
-		c.start(d.Withdrawal, d.ID)
+		c.start(d.Withdrawal, false, c.deliver)
 	}
 	for _, next := range made.Then {
 		c.began(next)
 	}
 }
 
-// start starts a round for a withdrawal, unless the server is closed. If there is a round already, start
-// returns it.
-func (c *Sender) start(withdrawal, cause string) *round {
-	return c.startAs(withdrawal, cause, func(r *round) { c.deliver(withdrawal, r) })
-}
-
-func (c *Sender) startAs(key, cause string, run func(*round)) *round {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if r := c.rounds[key]; r != nil {
-		r.more = true
-		return r
-	}
-	if c.ctx.Err() == nil {
-		r := &round{cause: cause}
-		c.rounds[key] = r
-		c.running.Go(func() { run(r) })
-	}
-	return nil
+// start starts a round, unless there is one already or the server is closed. It ends the rest of one only if wake
+// is true.
+func (c *Sender) start(key string, wake bool, run func(string, *round)) (started bool) {
+	c.change(func() {
+		old := c.rounds[key]
+		switch {
+		case old != nil && (old.rest == nil || !wake):
+			old.more = true
+			return
+		case old != nil:
+			old.rest.Stop()
+		}
+		if started = c.ctx.Err() == nil; started {
+			r := &round{}
+			c.rounds[key] = r
+			c.running.Go(func() { run(key, r) })
+		}
+	})
+	return started
 }
 
 func (c *Sender) deliver(withdrawal string, r *round) {
@@ -241,31 +240,28 @@ func (c *Sender) deliver(withdrawal string, r *round) {
 			continue
 		}
 		d, err := c.attempt(d, r)
-		c.change(func() {}) // what the attempt has changed is in the store
 		switch {
-		case err == errGone, err == nil && d.State != store.Pending:
-			continue // with the delivery that is now the first
+		case err == errGone, err == nil && d.State != store.Pending, err == nil && c.frozen:
+			c.change(func() {}) // what the attempt has changed is in the store
+			continue            // with the delivery that is now the first; with a frozen clock it may be due already
 		case err != nil: // the state cannot be written; the deliveries stay pending
 			c.leave(withdrawal, r, true)
 			return
-		case c.frozen:
-			continue // if it is due already; else the clock starts another round
 		}
-		c.change(func() { r.resting = true })
-		pause, end := context.WithTimeout(c.ctx, c.rest(len(d.Attempts)))
-		c.await(pause, func() bool { return !c.roundOf(withdrawal).resting })
-		end()
-		c.change(func() { r.resting = false })
-		if c.ctx.Err() != nil {
-			c.leave(withdrawal, r, true)
-			return
-		}
+		c.change(func() {
+			r.rest = time.AfterFunc(c.rest(len(d.Attempts)), func() {
+				if c.leave(withdrawal, r, true) {
+					c.start(withdrawal, false, c.deliver)
+				}
+			})
+		})
+		return
 	}
 }
 
 func (c *Sender) leave(key string, r *round, whatever bool) (left bool) {
 	c.change(func() {
-		if left = whatever || !r.more; left {
+		if left = c.rounds[key] == r && (whatever || !r.more); left {
 			delete(c.rounds, key)
 		}
 		r.more = false
@@ -273,25 +269,23 @@ func (c *Sender) leave(key string, r *round, whatever bool) (left bool) {
 	return left
 }
 
-// roundOf returns the round of a withdrawal as it is now. Without one, it rests.
-func (c *Sender) roundOf(withdrawal string) round {
+// isPosting reports whether a goroutine posts the deliveries of a withdrawal.
+func (c *Sender) isPosting(key string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if r := c.rounds[withdrawal]; r != nil {
-		return *r
-	}
-	return round{resting: true}
+	r := c.rounds[key]
+	return r != nil && r.rest == nil
 }
 
 // AwaitFirst waits for the first attempt of a new delivery, and returns the delivery as it is then. It does
-// not wait if an earlier delivery of the same withdrawal is already in progress: that may take long, and the
-// caller may be the receiver of that delivery.
+// not wait if an earlier delivery of the same withdrawal goes first: that may take long, and the caller may be
+// the receiver of that delivery.
 func (c *Sender) AwaitFirst(ctx context.Context, made *store.Delivery) (d store.Delivery) {
 	c.await(ctx, func() bool {
-		r := c.roundOf(made.Withdrawal)
+		posting := c.isPosting(made.Withdrawal)
 		var first string
 		d, first = c.store.Delivery(made.ID)
-		return len(d.Attempts) > 0 || d.State != store.Pending || r.resting || first != d.ID && r.cause != made.ID
+		return len(d.Attempts) > 0 || d.State != store.Pending || first != d.ID || !posting
 	})
 	if d.ID == "" {
 		return *made
@@ -301,26 +295,25 @@ func (c *Sender) AwaitFirst(ctx context.Context, made *store.Delivery) (d store.
 
 func (c *Sender) Resend(ctx context.Context, id string) (now store.Delivery, err error) {
 	d, first := c.store.Delivery(id)
-	key, before := d.Withdrawal, len(d.Attempts)
-	var r *round // under way already
+	key, before, started := d.Withdrawal, len(d.Attempts), true
 	switch {
 	case d.ID == "":
 		return d, refusal.New(refusal.NotFound, "There is no delivery %q; check the id.", refusal.Shorten(id))
 	case d.State != store.Pending: // a round of its own, because it does not wait for others
 		key = id
-		r = c.startAs(key, id, func(r *round) {
+		started = c.start(id, false, func(_ string, r *round) {
 			_, _ = c.attempt(d, r) // the log tells
-			c.leave(key, r, true)
+			c.leave(id, r, true)
 		})
 	case first != id:
 		return d, refusal.New(refusal.WrongStatus,
 			"The delivery %s of the same withdrawal is pending, and goes first; resend that one.", first)
 	case d.Due.IsZero():
-		r = c.start(key, id)
+		started = c.start(key, true, c.deliver)
 	default:
-		err = c.makeDue(id)
+		err = c.makeDue(id) // this starts a round
 	}
-	if err == nil && r != nil && !c.wake(r) {
+	if !started && c.ctx.Err() == nil {
 		err = refusal.New(refusal.WrongStatus,
 			"The delivery %s is being posted at this moment; look at the list of callbacks for what comes of it.", id)
 	}
@@ -328,7 +321,7 @@ func (c *Sender) Resend(ctx context.Context, id string) (now store.Delivery, err
 		return d, err
 	}
 	over := c.await(ctx, func() bool {
-		r := c.roundOf(key)
+		posting := c.isPosting(key)
 		now, _ = c.store.Delivery(id)
 		switch {
 		case now.ID == "":
@@ -336,7 +329,7 @@ func (c *Sender) Resend(ctx context.Context, id string) (now store.Delivery, err
 		case len(now.Attempts) > before:
 		case c.ctx.Err() != nil:
 			err = errClosed
-		case r.resting:
+		case !posting:
 			err = refusal.New(refusal.InternalError, "What came of the attempt could not be saved; try again.")
 		default:
 			return false
@@ -347,15 +340,6 @@ func (c *Sender) Resend(ctx context.Context, id string) (now store.Delivery, err
 		err = errEnding
 	}
 	return now, err
-}
-
-// wake ends the rest of a round. It returns false if the round does not rest, or another caller has woken it.
-func (c *Sender) wake(r *round) (woken bool) {
-	c.change(func() {
-		woken = r.resting || c.frozen && !r.posting // a round that does not rest looks for more before it ends
-		r.resting = false
-	})
-	return woken
 }
 
 func (c *Sender) makeDue(id string) error {
@@ -370,36 +354,27 @@ func (c *Sender) makeDue(id string) error {
 	})
 }
 
-// DeliverPending starts the rounds that are missing, until ctx is done: of what was pending when the state
-// was opened or begun, and of rounds that ended because the state could not be written.
-func (c *Sender) DeliverPending(ctx context.Context) {
-	tick := time.NewTicker(pendingEvery)
-	defer tick.Stop()
-	for {
-		c.store.Refresh()
-		c.store.Read(func(st *store.State) {
-			for withdrawal, queue := range st.Pending {
-				if queue[0].Due.IsZero() {
-					c.start(withdrawal, queue[0].ID)
-				}
+// StartMissing starts the rounds that are missing: of what was pending when the state was opened or begun, and of
+// rounds that ended because the state could not be written.
+func (c *Sender) StartMissing() {
+	c.store.Read(func(st *store.State) {
+		for withdrawal, queue := range st.Pending {
+			if queue[0].Due.IsZero() {
+				c.start(withdrawal, false, c.deliver)
 			}
-		})
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
 		}
-	}
+	})
 }
 
 // Forget ends every rest, after a new state has begun: its deliveries may have the ids of those that are
 // gone.
 func (c *Sender) Forget() {
-	c.change(func() {
-		for _, r := range c.rounds {
-			r.resting = false
-		}
-	})
+	c.mu.Lock()
+	keys := slices.Collect(maps.Keys(c.rounds))
+	c.mu.Unlock()
+	for _, key := range keys {
+		c.start(key, true, c.deliver)
+	}
 }
 
 func (c *Sender) Close() {
@@ -407,4 +382,5 @@ func (c *Sender) Close() {
 	c.stop()
 	c.mu.Unlock()
 	c.running.Wait()
+	c.Forget() // no timer keeps the state in memory
 }
