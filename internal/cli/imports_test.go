@@ -56,8 +56,8 @@ internal/views: money render pkg/api pkg/payout pkg/payout/approval
 pkg/api: secret github.com/go-json-experiment/json github.com/go-resty/resty/v2
 e2e/described: pkg/api/sandbox github.com/go-json-experiment/json
 	github.com/santhosh-tekuri/jsonschema/v6
-pkg/api/sandbox: box/checkout box/fault box/money box/refusal box/requestlog box/seed box/store box/webhook box/wire
-	near go.yaml.in/yaml/v3
+pkg/api/sandbox: box/checkout box/fault box/money box/refusal box/seed box/store box/webhook box/wire
+	near secret go.yaml.in/yaml/v3
 pkg/payout: address atomicfile journal money near planfile usage pkg/api pkg/payout/approval pkg/payout/order
 	pkg/payout/sheet github.com/go-json-experiment/json golang.org/x/crypto/ssh golang.org/x/time/rate
 pkg/payout/approval: pkg/api github.com/hiddeco/sshsig golang.org/x/crypto/ssh golang.org/x/text/unicode/norm
@@ -71,7 +71,6 @@ box/store: atomicfile box/money box/refusal modernc.org/sqlite
 box/wire: box/money box/refusal box/store
 box/webhook: box/refusal box/store
 box/fault: box/money box/refusal box/store box/wire near
-box/requestlog: box/fault secret
 box/checkout: box/money box/refusal box/store box/wire
 box/seed: box/fault box/money box/refusal box/store box/wire
 NOTHING: box/refusal e2e/chromium e2e/explore e2e/misbehave e2e/openapi e2e/overlay e2e/powercut e2e/torture

@@ -168,7 +168,7 @@ func (s *Server) answer(w http.ResponseWriter, req *request) (any, error) {
 				return req.carryOut(route.read)
 			},
 			Reply:  func(w http.ResponseWriter, answer any, err error) { s.reply(w, r, answer, err) },
-			Struck: req.entry.Struck})
+			Struck: req.entry.struck})
 }
 
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"example.com/till/pkg/api/sandbox/internal/refusal"
-	"example.com/till/pkg/api/sandbox/internal/requestlog"
 	"example.com/till/pkg/api/sandbox/internal/store"
 	"example.com/till/pkg/api/sandbox/internal/wire"
 )
@@ -25,11 +24,11 @@ type request struct {
 	choices *settings // as they were when it began, so that it never sees two sets of them
 
 	// Of a request of the interface only:
-	received []byte            // its body
-	broken   error             // why received is not all of it
-	entry    *requestlog.Entry // in the log
-	stale    time.Duration     // a list hides what is younger
-	rules    *wire.Rules       // how strictly it is read; nil for a control, which is always read strictly
+	received []byte        // its body
+	broken   error         // why received is not all of it
+	entry    *received     // in the log
+	stale    time.Duration // a list hides what is younger
+	rules    *wire.Rules   // how strictly it is read; nil for a control, which is always read strictly
 
 	account string // the account of the key
 	query   *wire.Query

@@ -14,7 +14,6 @@ import (
 
 	"example.com/till/pkg/api/sandbox/internal/checkout"
 	"example.com/till/pkg/api/sandbox/internal/refusal"
-	"example.com/till/pkg/api/sandbox/internal/requestlog"
 	"example.com/till/pkg/api/sandbox/internal/seed"
 	"example.com/till/pkg/api/sandbox/internal/store"
 	"example.com/till/pkg/api/sandbox/internal/webhook"
@@ -32,7 +31,7 @@ type Server struct {
 	seeds   seed.Maker
 	pages   *checkout.Pages
 	rate    rate
-	log     *requestlog.Log
+	log     requestLog
 	public  *url.URL // nil: there is no proxy
 	exposed bool
 	frozen  bool // the clock does not move by itself
@@ -62,7 +61,7 @@ func New(opts ...Option) (*Server, error) {
 		return nil, fmt.Errorf("sandbox: %w", err)
 	}
 	s := &Server{starting: settings, clock: o.clock, frozen: o.frozen, key: o.key, exposed: o.exposed,
-		keyHash: store.HashKey(o.key), log: requestlog.New(o.key)}
+		keyHash: store.HashKey(o.key), log: requestLog{key: o.key}}
 	s.live.Store(settings)
 	if s.public, err = parsePublicURL(o.public); err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)
@@ -166,7 +165,7 @@ func (s *Server) begin(make func() (store.Change, error)) error {
 	defer s.setting.Unlock()
 	err = s.store.Begin(first, s.starting.Terms, func() {
 		s.live.Store(s.starting)
-		s.log.Clear()
+		s.log.clear()
 		s.rate.clear()
 	})
 	s.sender.Forget()
