@@ -99,10 +99,10 @@ func (s *Store) Pay(id, fails string) error {
 }
 
 // Paid returns the amount that a customer pays for an invoice in another currency than its own, or nothing if
-// it is paid in its own.
+// it is paid in its own, as a free one is.
 func (s *Terms) Paid(v *Invoice) (money.Amount, error) {
 	code := s.PaidIn
-	if code == "" || code == v.Currency {
+	if code == "" || code == v.Currency || v.Total == 0 {
 		return money.Amount{}, nil
 	}
 	worth := s.Convert(v.Total, v.Currency, code, true)
