@@ -120,6 +120,7 @@ func TestChoices(t *testing.T) {
 		{"fiat_currency=Jpy; currency_balance=record", inUsd + "&include_fiat=true", "fiat", `{"Fiat":{"JPY":373}}`},
 
 		{"currencies=Usd,Eth", create + btcBody, "", "400 unknown_currency Btc Eth"},
+		{"currencies=Btc", bill + usdInvoice, "", "400 unknown_currency setting currencies"},
 		{"currencies=Usd,Eth; zero_amounts=show", balance, "", `{"Crypto":{"Eth":0},"Fiat":{"USD":250}}`},
 		{asShown, inFiat("Usd", "USD", 5), "", "ok"},
 		{asShown, inFiat("USD", "USD", 5), "", "400 unknown_currency USD"},

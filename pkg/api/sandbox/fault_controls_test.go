@@ -80,13 +80,16 @@ func TestCheckFault(t *testing.T) {
 		{sandbox.Fault{Do: "html", Times: -1}, "times", "-1"},
 		{sandbox.Fault{Do: "html", Seed: -1}, "seed", "-1"},
 		{sandbox.Fault{Do: "html", Match: map[string]string{" ": "x"}}, "match", "field"},
+		{sandbox.Fault{Do: "lose-callback", Match: map[string]string{"extern_order_id": "1"}}, "match", "external_order_id?"},
+		{sandbox.Fault{Do: "lose-callback", Match: map[string]string{"x": "1"}}, "match", "use id"},
 	}
 	for do, says := range map[string]string{
 		"drop-after=1": "takes no value", "delay=0s": "0s", "delay": "not a delay", "delay=999999h999999h": "delay", "status": "200 to 599",
 		"status=+50": "200 to 599", "status=0503": "200 to 599", "status=503, bare": "bare or retry-after=5",
 		"status=503,retry-after=1,retry-after=1": "there twice", "status=503,retry-after=86401": "0 to 86400",
 		"stale-list=1ms": "30s, 15m, 36h or 7d", "delay-callback=1": "30s, 15m, 36h or 7d",
-		"html=502,bare": "200 to 599",
+		"stale-list=999999h": "at most 36500d",
+		"html=502,bare":      "200 to 599",
 	} {
 		cases = append(cases, bad{sandbox.Fault{Do: do}, "do", says})
 	}
@@ -98,54 +101,32 @@ func TestCheckFault(t *testing.T) {
 	}
 }
 
-// TestDelayedRequestTakesEffectLate checks that a delayed request takes effect late if the client hangs up,
-// on a server of Start.
-func TestDelayedRequestTakesEffectLate(t *testing.T) {
-	box := sandbox.Start(t, sandbox.WithFault(sandbox.Fault{Do: "delay=300ms", On: "POST " + createPath}))
-	ctx, hangUp := context.WithCancel(t.Context())
-	request, err := http.NewRequestWithContext(ctx, "POST", box.URL+createPath, strings.NewReader(btcBody))
-	must(t, err)
-	request.Header.Set("Authorization", "Bearer "+box.Key())
-	go func() {
-		defer hangUp()
-		for {
-			faults, err := box.Faults()
-			if err != nil || faults[0].Fired > 0 {
-				return
-			}
-			time.Sleep(time.Millisecond)
+// TestDelayedRequestOfAGoneClient checks that a delayed request takes effect late if the client hangs up, and does
+// nothing if the end of the server is unknown.
+func TestDelayedRequestOfAGoneClient(t *testing.T) {
+	for do, want := range map[string]string{"delay=300ms": "1", "delay=10m": "0"} {
+		b := newBox(t)
+		b.fault(sandbox.Fault{On: createOp, Do: do})
+		l := b.overTheWire(nil)
+		if want == "1" {
+			url, stop := b.serve()
+			defer stop()
+			l.url = url
 		}
-	}()
-	if _, err := http.DefaultClient.Do(request); err == nil {
-		t.Fatal("there was an answer")
+		ctx, cancel := context.WithCancel(t.Context())
+		answered := make(chan error)
+		go func() {
+			_, _, _, err := l.send(ctx, "POST", createPath, btcBody)
+			answered <- err
+		}()
+		b.until(do + ":1/1")
+		cancel()
+		failIf(t, !errors.Is(<-answered, context.Canceled), "there was an answer")
+		if want == "0" {
+			<-l.ended
+		}
+		eventually(t, "it has ended", func() bool { return b.withdrawals() == want })
 	}
-	before, err := box.Balance("Btc")
-	must(t, err)
-	eventually(t, "it takes effect", func() bool {
-		now, err := box.Balance("Btc")
-		return err == nil && now != before
-	})
-}
-
-// TestDelayedRequestOfAGoneClientDoesNothing checks that a delayed request does nothing if the client hangs
-// up and the end of the server is unknown.
-func TestDelayedRequestOfAGoneClientDoesNothing(t *testing.T) {
-	b := newBox(t)
-	b.fault(sandbox.Fault{On: createOp, Do: "delay=10m"})
-	l := b.overTheWire(nil)
-	ctx, cancel := context.WithCancel(t.Context())
-	answered := make(chan error)
-	go func() {
-		_, _, _, err := l.send(ctx, "POST", createPath, btcBody)
-		answered <- err
-	}()
-	b.until("delay=10m:1/1")
-	cancel()
-	if err := <-answered; !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
-	<-l.ended
-	equal(t, b.withdrawals(), "0", "withdrawals")
 }
 
 // until waits until the counters are as wanted.

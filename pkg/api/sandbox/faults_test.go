@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -93,56 +94,41 @@ func (l *line) send(ctx context.Context, method, path, body string) (status int,
 	return resp.StatusCode, resp.Header, string(raw), err
 }
 
-// TestFaultKinds checks each kind over a real connection: what the client sees, and what was done.
+// TestFaultKinds checks each kind over a real connection: what the client sees, and what was done. The script
+// sandbox_fault_add shows what till makes of it.
 func TestFaultKinds(t *testing.T) {
-	const page = "<!DOCTYPE html>"
-	envelopeOf := func(text string) bool {
-		return strings.HasPrefix(text, `{"error":{"code":1901,"reason":"fault","description":"`) &&
-			strings.HasSuffix(text, "\"}}\n")
-	}
-	isReset := func(err error) bool { return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) }
+	const (
+		envelope = `{"error":{"code":1901,"reason":"fault","description":".*"}}` + "\n"
+		asJSON   = "application/json"
+		plain    = "text/plain; charset=utf-8"
+		page     = "text/html; charset=utf-8"
+	)
 	for _, c := range []struct {
-		do     string
-		done   string // the number of withdrawals afterwards
-		status int    // 0: no answer
-		broken func(error) bool
-		text   func(string) bool
-		kind   string
+		do, done string // done is the number of withdrawals afterwards
+		err      error
+		status   int    // 0: no answer
+		text     string // a regular expression
+		kind     string
 	}{
-		{"refuse", "0", 0, isReset, nil, ""},
-		{"drop-before", "0", 0, func(err error) bool { return errors.Is(err, io.EOF) }, nil, ""},
-		{"drop-after", "1", 0, func(err error) bool { return errors.Is(err, io.EOF) }, nil, ""},
-		{"truncate", "1", 200, func(err error) bool { return err == io.ErrUnexpectedEOF },
-			func(text string) bool { return text[0] == '"' && len(text) == 19 }, "application/json"}, // of 39 bytes
-		{"delay=1ms", "1", 200, nil, func(text string) bool { return len(text) == 39 }, "application/json"},
-		{"status=503", "0", 503, nil, envelopeOf, "application/json"},
-		{"status=200", "0", 200, nil, envelopeOf, "application/json"},
-		{"status=503,bare", "0", 503, nil, func(text string) bool { return text == "503 Service Unavailable\n" },
-			"text/plain; charset=utf-8"},
-		{"status=599,bare", "0", 599, nil, func(text string) bool { return text == "599\n" },
-			"text/plain; charset=utf-8"},
-		{"status=204", "0", 204, nil, func(text string) bool { return text == "" }, ""},
-		{"status=304,bare", "0", 304, nil, func(text string) bool { return text == "" }, ""},
-		{"status=429,retry-after=5", "0", 429, nil, envelopeOf, "application/json"},
-		{"status=503,bare,retry-after=5", "0", 503, nil,
-			func(text string) bool { return text == "503 Service Unavailable\n" }, "text/plain; charset=utf-8"},
-		{"body", "0", 200, nil, func(text string) bool { return text == "" }, "application/json"},
-		{"deliver-twice", "2", 200, nil, func(text string) bool { return len(text) == 39 }, "application/json"},
-		{"html", "0", 200, nil, func(text string) bool { return strings.HasPrefix(text, page) },
-			"text/html; charset=utf-8"},
-		{"html=502", "0", 502, nil, func(text string) bool {
-			return strings.HasPrefix(text, page) && strings.Contains(text, "502 Bad Gateway")
-		}, "text/html; charset=utf-8"},
-		{"html=205", "0", 205, nil, func(text string) bool { return text == "" }, "text/html; charset=utf-8"},
+		{"refuse", "0", syscall.ECONNRESET, 0, "", ""}, {"drop-before", "0", io.EOF, 0, "", ""},
+		{"drop-after", "1", io.EOF, 0, "", ""}, {"truncate", "1", io.ErrUnexpectedEOF, 200, `"[^"]{18}`, asJSON}, // of 39 bytes
+		{"delay=1ms", "1", nil, 200, `"[^"]{36}"` + "\n", asJSON}, {"status=503", "0", nil, 503, envelope, asJSON},
+		{"status=200", "0", nil, 200, envelope, asJSON}, {"status=503,bare", "0", nil, 503, "503 Service Unavailable\n", plain},
+		{"status=599,bare", "0", nil, 599, "599\n", plain}, {"status=204", "0", nil, 204, "", ""},
+		{"status=304,bare", "0", nil, 304, "", ""}, {"status=429,retry-after=5", "0", nil, 429, envelope, asJSON},
+		{"status=503,bare,retry-after=5", "0", nil, 503, "503 Service Unavailable\n", plain},
+		{"body", "0", nil, 200, "", asJSON}, {"deliver-twice", "2", nil, 200, `"[^"]{36}"` + "\n", asJSON},
+		{"html", "0", nil, 200, "(?s)<!DOCTYPE html>.*", page}, {"html=205", "0", nil, 205, "", page},
+		{"html=502", "0", nil, 502, "(?s)<!DOCTYPE html>.*502 Bad Gateway.*", page},
 	} {
 		t.Run(c.do, func(t *testing.T) {
 			b := newBox(t, sandbox.WithFault(sandbox.Fault{On: createOp, Do: c.do}))
 			l := b.overTheWire(nil)
 			status, header, text, err := l.send(t.Context(), "POST", createPath, btcBody)
-			failIf(t, (err != nil) != (c.broken != nil) || err != nil && !c.broken(err),
+			failIf(t, !errors.Is(err, c.err) && !(c.do == "refuse" && errors.Is(err, syscall.EPIPE)),
 				"the client gets the error %v", err)
-			failIf(t, status != c.status || c.text != nil && !c.text(text) || header.Get("Content-Type") != c.kind,
-				"the client gets %d %q %q", status, header.Get("Content-Type"), text)
+			failIf(t, status != c.status || !regexp.MustCompile("^"+c.text+"$").MatchString(text) ||
+				header.Get("Content-Type") != c.kind, "the client gets %d %q %q", status, header.Get("Content-Type"), text)
 			failIf(t, strings.Contains(c.do, "retry-after=5") != (header.Get("Retry-After") == "5"), "the headers are %v", header)
 			<-l.ended
 			failIf(t, l.requests != 1, "the client sent %d requests", l.requests)
@@ -152,38 +138,33 @@ func TestFaultKinds(t *testing.T) {
 	}
 }
 
-// struckBy returns which of n requests a fault strikes.
-func struckBy(t *testing.T, f sandbox.Fault, n int, before ...sandbox.Fault) (struck []bool) {
-	t.Helper()
-	b := newBox(t)
-	for _, other := range before {
-		b.fault(other)
-	}
-	f.Do, f.On = "status=503", "GET /api/resellers/ids"
-	b.fault(f)
-	for range n {
-		struck = append(struck, b.send("GET", "/api/resellers/ids", "").Code == 503)
-	}
-	return struck
-}
-
+// TestFaultRate checks that the seed alone decides which requests a fault strikes: about the share that it says, and
+// whatever other faults there are.
 func TestFaultRate(t *testing.T) {
 	const n = 1000
-	elsewhere := sandbox.Fault{On: createOp, Do: "html"}
-	seven := struckBy(t, sandbox.Fault{Rate: 0.5, Seed: 7}, n)
-	failIf(t, !slices.Equal(seven, struckBy(t, sandbox.Fault{Rate: 0.5, Seed: 7}, n, elsewhere, elsewhere)),
-		"one seed strikes two sequences")
-	first := struckBy(t, sandbox.Fault{Rate: 0.5}, n)
-	failIf(t, !slices.Equal(first, struckBy(t, sandbox.Fault{Rate: 0.5}, n)) || slices.Equal(first, seven) ||
-		slices.Equal(first, struckBy(t, sandbox.Fault{Rate: 0.5}, n, elsewhere)),
-		"without a seed, it is not the same in each fresh state, or the same for two faults")
-	for rate, within := range map[float64][2]int{0.5: {400, 600}, 0.1: {50, 150}, 0.9: {850, 950}, 1: {n, n}, 0: {n, n}} {
-		hits := 0
-		for _, hit := range struckBy(t, sandbox.Fault{Rate: rate}, n) {
-			if hit {
-				hits++
-			}
+	struckBy := func(f sandbox.Fault, before ...sandbox.Fault) (struck string, hits int) {
+		t.Helper()
+		b := newBox(t)
+		f.Do, f.On = "status=503", "GET /api/resellers/ids"
+		for _, f := range append(before, f) {
+			b.fault(f)
 		}
+		for range n {
+			struck += fmt.Sprint(b.send("GET", "/api/resellers/ids", "").Code)
+		}
+		return struck, strings.Count(struck, "503")
+	}
+	elsewhere := sandbox.Fault{On: createOp, Do: "html"}
+	seven, _ := struckBy(sandbox.Fault{Rate: 0.5, Seed: 7})
+	again, _ := struckBy(sandbox.Fault{Rate: 0.5, Seed: 7}, elsewhere, elsewhere)
+	failIf(t, seven != again, "one seed strikes two sequences")
+	first, hits := struckBy(sandbox.Fault{Rate: 0.5})
+	again, _ = struckBy(sandbox.Fault{Rate: 0.5})
+	other, _ := struckBy(sandbox.Fault{Rate: 0.5}, elsewhere)
+	failIf(t, first != again || first == seven || first == other || hits < 400 || hits > 600,
+		"without a seed, it is not the same in each fresh state, or the same for two faults, or strikes %d", hits)
+	for rate, within := range map[float64][2]int{0.1: {50, 150}, 0.9: {850, 950}, 1: {n, n}, 0: {n, n}} {
+		_, hits := struckBy(sandbox.Fault{Rate: rate})
 		failIf(t, hits < within[0] || hits > within[1], "at the rate %v it strikes %d of %d", rate, hits, n)
 	}
 }
@@ -194,22 +175,12 @@ func TestFaultTimes(t *testing.T) {
 	for name, b := range map[string]box{"in memory": newBox(t),
 		"in a file": fileBox(t, filepath.Join(t.TempDir(), "box.db"))} {
 		b.fault(sandbox.Fault{On: createOp, Do: "status=503", Times: 3})
-		codes := make([]int, 40)
 		var all sync.WaitGroup
-		for i := range codes {
-			all.Go(func() { codes[i] = b.send("POST", createPath, btcBody).Code })
+		for range 40 {
+			all.Go(func() { b.send("POST", createPath, btcBody) })
 		}
 		all.Wait()
-		refused := 0
-		for _, code := range codes {
-			if code == 503 {
-				refused++
-			} else if code != 200 {
-				t.Errorf("%s: %d", name, code)
-			}
-		}
-		failIf(t, refused != 3 || b.withdrawals() != "37",
-			"%s: %d were refused, there are %s withdrawals", name, refused, b.withdrawals())
+		equal(t, b.withdrawals(), "37", "%s: withdrawals", name)
 		b.counted("status=503:3/3") // a fault that is used up is not asked
 	}
 }
@@ -289,17 +260,4 @@ func TestFaultsComeAfterOtherChecks(t *testing.T) {
 		b.refused(b.send(method, path, ""), 503, "fault", "nothing was done")
 	}
 	equal(t, len(sandbox.Operations()), 22, "operations")
-}
-
-// TestFaultsAreCopies checks that a caller can change its fault afterwards without changing the sandbox's.
-func TestFaultsAreCopies(t *testing.T) {
-	b := newBox(t)
-	match := map[string]string{"address": "bc1q"}
-	f := b.fault(sandbox.Fault{Do: "html", Match: match})
-	listed, err := b.Faults()
-	must(t, err)
-	match["address"], f.Match["address"], listed[0].Match["address"] = "x", "y", "z"
-	if listed, _ = b.Faults(); listed[0].Match["address"] != "bc1q" {
-		t.Errorf("it matches %v", listed[0].Match)
-	}
 }
