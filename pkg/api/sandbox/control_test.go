@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -37,7 +38,7 @@ var controls = []struct{ method, path, body string }{
 
 // TestControlsAreLocked checks that only the merchant's key opens a control, even if reseller routes need no
 // key, and that no web page and no other Host reaches one. Only the state also accepts a reseller's key, and
-// names that account.
+// names that account; health and the description need none.
 func TestControlsAreLocked(t *testing.T) {
 	b := newBox(t, set("reseller_auth", "none"))
 	id, reseller := b.reseller("Shop")
@@ -47,11 +48,13 @@ func TestControlsAreLocked(t *testing.T) {
 		at(t, mine, "merchant_id") == id {
 		t.Errorf("the merchant gets %v, and reseller %s %v", mine, id, theirs)
 	}
-	for _, c := range controls {
-		b.refused(b.sendAs("", c.method, c.path, c.body), 401, "unauthorized")
-		b.refused(b.sendAs("till_sandbox_wrong", c.method, c.path, c.body), 401, "unauthorized")
-		if c.path != "/sandbox/state" {
-			b.refused(b.sendAs(reseller, c.method, c.path, c.body), 403, "forbidden")
+	open := []struct{ method, path, body string }{{"GET", "/sandbox/health", ""}, {"GET", "/openapi.json", ""}}
+	for _, c := range append(open, controls...) {
+		for key, want := range map[string]int{"": 401, "till_sandbox_wrong": 401, reseller: 403} {
+			if slices.Contains(open, c) || c.path == "/sandbox/state" && key == reseller {
+				want = 200
+			}
+			equal(t, b.sendAs(key, c.method, c.path, c.body).Code, want, "%s with the key %q", c.path, key)
 		}
 		b.refused(b.send("DELETE", c.path, c.body), 405, "wrong_method")
 		b.refused(b.send(c.method, c.path+"?x=1", c.body), 400, "invalid_query", "x")

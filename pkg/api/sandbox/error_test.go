@@ -46,6 +46,7 @@ func TestMethodErrors(t *testing.T) {
 		"clock, set too far":      {b.SetClock(start.AddDate(200, 0, 0)), sandbox.InvalidBody},
 		"clock, advanced too far": {b.AdvanceClock(200 * 365 * 24 * time.Hour), sandbox.InvalidBody},
 		"restore, no seed":        {b.Restore([]byte(`[]`)), sandbox.InvalidBody},
+		"set, wrong":              {b.Set(map[string]string{"first_page": "2"}), sandbox.InvalidBody},
 		"new, no seed":            {second(sandbox.New(sandbox.WithSeedJSON([]byte(`{`)))), sandbox.InvalidBody},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -57,14 +58,3 @@ func TestMethodErrors(t *testing.T) {
 }
 
 func second[T any](_ T, err error) error { return err }
-
-// TestHealth checks that the health needs no key, and that no web page and no other Host reaches it.
-func TestHealth(t *testing.T) {
-	b := newBox(t)
-	same(t, b.ok(b.sendAs("", "GET", "/sandbox/health", "")), `{"status":"ok"}`)
-	same(t, b.ok(b.sendAs("till_sandbox_wrong", "GET", "/sandbox/health", "")), `{"status":"ok"}`)
-	b.refused(b.send("POST", "/sandbox/health", ""), 405, "wrong_method", "GET")
-	b.refused(b.send("GET", "/sandbox/health?x=1", ""), 400, "invalid_query", "x")
-	b.refused(b.with("GET", "/sandbox/health", "", "Host", "evil.example.com"), 403, "wrong_host")
-	b.refused(b.with("GET", "/sandbox/health", "", "Origin", "https://evil.example.com"), 403, "cross_origin")
-}
