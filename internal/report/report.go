@@ -77,7 +77,6 @@ type currency struct {
 	code     string
 	decimals int
 	known    bool
-	others   []string // spellings other than code, if the registry does not know it
 }
 
 // key is a group and a currency. A property that the group does not have is zero.
@@ -328,12 +327,8 @@ func entry[K comparable, V any](m map[K]*V, k K) *V {
 	return v
 }
 
-// Spell adds a spelling of a code by the service. For a currency that is not known, the caller should pass
-// every spelling of the service to Spell or Add, even if some statistics cannot be read: the spellings decide
-// which one the rows have.
-func (r *Report) Spell(code string) { r.currency(code) }
-
-// currency returns the index of a code's currency in units.
+// currency returns the index of a code's currency in units. If the registry does not know it, its code is the
+// first spelling of the service in the order of bytes, which does not depend on the order of the records.
 func (r *Report) currency(code string) int32 {
 	if i, ok := r.codes[code]; ok {
 		return i
@@ -350,11 +345,8 @@ func (r *Report) currency(code string) int32 {
 		r.folded[folded] = i
 	}
 	r.codes[code] = i
-	if u := &r.units[i]; !u.known && code != u.code {
-		if code < u.code { // choose a spelling that does not depend on the order
-			u.code, code = code, u.code
-		}
-		u.others = append(u.others, code)
+	if u := &r.units[i]; !u.known {
+		u.code = min(u.code, code)
 	}
 	return i
 }

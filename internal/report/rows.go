@@ -151,10 +151,14 @@ func (r *Report) AllTime() []Standing {
 	return slices.SortedFunc(slices.Values(r.sellers), Standing.compare)
 }
 
-// compare orders by label, without regard to case unless nothing else differs.
 func (s Standing) compare(other Standing) int {
-	return cmp.Or(strings.Compare(strings.ToLower(s.Label), strings.ToLower(other.Label)),
-		strings.Compare(s.Label, other.Label), strings.Compare(s.ID, other.ID))
+	return CompareLabels(s.Label, s.ID, other.Label, other.ID)
+}
+
+// CompareLabels orders resellers by label, without regard to case unless nothing else differs.
+func CompareLabels(label, id, otherLabel, otherID string) int {
+	return cmp.Or(strings.Compare(strings.ToLower(label), strings.ToLower(otherLabel)),
+		strings.Compare(label, otherLabel), strings.Compare(id, otherID))
 }
 
 // Differences returns where the service's totals differ from the sums, sorted by label.
@@ -164,7 +168,7 @@ func (r *Report) Differences() []Difference {
 		all[i].Currency, all[i].Decimals = r.units[all[i].unit].code, r.units[all[i].unit].decimals
 	}
 	slices.SortFunc(all, func(a, b Difference) int {
-		return cmp.Or(Standing{ID: a.ID, Label: a.Label}.compare(Standing{ID: b.ID, Label: b.Label}),
+		return cmp.Or(CompareLabels(a.Label, a.ID, b.Label, b.ID),
 			compareCodes(a.Currency, b.Currency), strings.Compare(a.What, b.What))
 	})
 	return all
@@ -231,19 +235,6 @@ func (r *Report) partial(unit Unit, begin time.Time) string {
 
 func compareCodes(a, b string) int {
 	return cmp.Or(strings.Compare(fold(a), fold(b)), strings.Compare(a, b))
-}
-
-// Spellings returns the spellings of each currency that the registry does not know and the service writes in
-// more than one way. The first is the one in the rows.
-func (r *Report) Spellings() [][]string {
-	var all [][]string
-	for i, unit := range r.units {
-		if len(unit.others) > 0 && r.wants(int32(i)) {
-			all = append(all, append([]string{unit.code}, slices.Sorted(slices.Values(unit.others))...))
-		}
-	}
-	slices.SortFunc(all, func(a, b []string) int { return compareCodes(a[0], b[0]) })
-	return all
 }
 
 // Point is one period of a timeline.

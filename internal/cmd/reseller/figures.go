@@ -58,13 +58,14 @@ func (f figures[R]) run(s *cmdutil.Session, args []string) error {
 	if err != nil {
 		return err
 	}
-	resellers, err := namedResellers(s, client, args, func(all []api.Reseller) {
-		if out.Tabular() {
-			sortByLabel(all)
-		}
-	})
+	resellers, err := namedResellers(s, client, args)
 	if err != nil {
 		return err
+	}
+	if out.Tabular() {
+		slices.SortStableFunc(resellers, func(a, b namedReseller) int {
+			return report.CompareLabels(a.label, a.id, b.label, b.id)
+		})
 	}
 	answers := make([]answer[R], len(resellers))
 	err = inParallel(s.Ctx, len(resellers), sideBySide, func(i int) {

@@ -336,9 +336,6 @@ func (p *reporting) page() render.Page {
 	if unknown {
 		page.Notes = append(page.Notes, "A minor unit is a currency's smallest unit. The number of the currency's decimals is not known.")
 	}
-	for _, codes := range p.report.Spellings() {
-		page.Notes = append(page.Notes, spellingText(codes)+".")
-	}
 	return page
 }
 

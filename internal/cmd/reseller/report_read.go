@@ -12,7 +12,6 @@ import (
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/internal/usage"
-	"example.com/till/pkg/api"
 )
 
 // failedReseller is a reseller that could not be read.
@@ -31,13 +30,7 @@ func (p *reporting) read(args []string) error {
 	if err != nil {
 		return err
 	}
-	resellers, err := namedResellers(p.Session, client, args, func(all []api.Reseller) {
-		for _, r := range all {
-			for _, rebate := range r.Rebates { // includes resellers whose statistics cannot be read
-				p.report.Spell(rebate.Code)
-			}
-		}
-	})
+	resellers, err := namedResellers(p.Session, client, args)
 	if err != nil {
 		return err
 	}
@@ -142,9 +135,6 @@ func (p *reporting) remarks() {
 	}
 	if lack := p.undated(); lack != "" && files {
 		p.Note("%s", lack)
-	}
-	for _, codes := range p.report.Spellings() {
-		p.Note("%s", spellingText(codes))
 	}
 	differ := p.report.Differences()
 	for i, d := range differ {

@@ -2,7 +2,6 @@ package reseller
 
 import (
 	"encoding/json"
-	"fmt"
 	"iter"
 	"math/big"
 	"slices"
@@ -312,12 +311,6 @@ func (p *reporting) monthText(span report.Span) string {
 		return month.Format("January 2006") + " so far"
 	}
 	return month.Format("January 2006")
-}
-
-// spellingText says how an unknown currency is written.
-func spellingText(codes []string) string {
-	return fmt.Sprintf("the service writes one currency as %s: here it is %s",
-		strings.Join(codes, " and as "), codes[0])
 }
 
 // The JSON of a report. A row omits the keys of groups that it does not have. A key without a value is null.

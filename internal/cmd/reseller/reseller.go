@@ -2,7 +2,6 @@
 package reseller
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -14,6 +13,7 @@ import (
 	"example.com/till/internal/near"
 	"example.com/till/internal/orders"
 	"example.com/till/internal/render"
+	"example.com/till/internal/report"
 	"example.com/till/internal/views"
 	"example.com/till/pkg/api"
 	"github.com/spf13/cobra"
@@ -28,7 +28,7 @@ func Command(a *cmdutil.App) *cobra.Command {
 
 // findReseller returns the id of the reseller that text names by its id or its label. A label must be unique.
 func findReseller(s *cmdutil.Session, client *api.Client, text string) (string, error) {
-	found, err := namedResellers(s, client, []string{text}, nil)
+	found, err := namedResellers(s, client, []string{text})
 	if err != nil {
 		return "", err
 	}
@@ -74,11 +74,8 @@ func aboutReseller[T any](a *cmdutil.App, use, short string, view func(money.Reg
 	})
 }
 
-// namedResellers returns the resellers that are named, each once. If none is, it returns all, after arrange has
-// seen them.
-func namedResellers(
-	s *cmdutil.Session, client *api.Client, args []string, arrange func([]api.Reseller),
-) (found []namedReseller, err error) {
+// namedResellers returns the resellers that are named, each once, or all if none is.
+func namedResellers(s *cmdutil.Session, client *api.Client, args []string) (found []namedReseller, err error) {
 	var all []api.Reseller
 	if len(args) == 0 || slices.ContainsFunc(args, func(text string) bool { return api.CheckUUID(text) != nil }) {
 		if all, err = client.Resellers.List(s.Ctx); err != nil {
@@ -86,7 +83,6 @@ func namedResellers(
 		}
 	}
 	if len(args) == 0 {
-		arrange(all)
 		for _, r := range all {
 			found = append(found, namedReseller{r.ID, r.InviteInfo.Label})
 		}
@@ -120,19 +116,12 @@ func listCommand(a *cmdutil.App) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if out.Tabular() {
-			sortByLabel(all)
+		if out.Tabular() { // JSON has them in the service's order
+			slices.SortStableFunc(all, func(a, b api.Reseller) int {
+				return report.CompareLabels(a.InviteInfo.Label, a.ID, b.InviteInfo.Label, b.ID)
+			})
 		}
 		return out.Slice(all)
-	})
-}
-
-// sortByLabel sorts resellers for a reader. JSON has them in the service's order.
-func sortByLabel(all []api.Reseller) {
-	slices.SortStableFunc(all, func(a, b api.Reseller) int {
-		x, y := a.InviteInfo.Label, b.InviteInfo.Label
-		return cmp.Or(strings.Compare(strings.ToLower(x), strings.ToLower(y)), strings.Compare(x, y),
-			strings.Compare(a.ID, b.ID))
 	})
 }
 
