@@ -39,10 +39,7 @@ type Tile struct {
 }
 
 // PageText is a text or a cell of a table, with its meaning: up, down, list (of numbers) or none.
-type PageText struct {
-	Text, Class string
-	cut         string // what is shown of a long text
-}
+type PageText struct{ Text, Class string }
 
 // Section is a part of a page, with a group of a picture, a table, or both.
 type Section struct {
@@ -84,37 +81,6 @@ func (g grid) page(all bool) *PageTable {
 		}
 	}
 	return t
-}
-
-// longLabel is the most columns that a label takes.
-const longLabel = 40
-
-// cut shortens long labels in tables, unless two on the page would be alike.
-func (p Page) cut() {
-	var labels []*PageText
-	whole, alike := map[string]string{}, map[string]bool{} // by the short label
-	for _, s := range p.Sections {
-		if s.Table == nil {
-			continue
-		}
-		for _, row := range s.Table.Rows {
-			for i := range row {
-				c := &row[i]
-				short := cut(c.Text, longLabel)
-				if c.Class != "" || short == c.Text {
-					continue
-				}
-				alike[short] = alike[short] || whole[short] != "" && whole[short] != c.Text
-				c.cut, whole[short] = short, c.Text
-				labels = append(labels, c)
-			}
-		}
-	}
-	for _, c := range labels {
-		if alike[c.cut] {
-			c.cut = ""
-		}
-	}
 }
 
 func pageText(c Cell) PageText {
@@ -182,12 +148,8 @@ func dates(text string) template.HTML {
 	return template.HTML(dateOrMonth().ReplaceAllString(template.HTMLEscapeString(Safe(text)), `<span>$0</span>`))
 }
 
-// HTML returns the text, escaped, with its digits grouped if it is a number or a list of them. A text that is cut
-// has all of it in its title.
+// HTML returns the text, escaped, with its digits grouped if it is a number or a list of them.
 func (t PageText) HTML() template.HTML {
-	if t.cut != "" {
-		return template.HTML(`<span title="` + template.HTMLEscapeString(t.Text) + `">` + template.HTMLEscapeString(t.cut) + "</span>")
-	}
 	if t.Class == "list" || t.Class == "n" || strings.HasPrefix(t.Class, "n ") {
 		return digits(t.Text)
 	}
@@ -196,7 +158,6 @@ func (t PageText) HTML() template.HTML {
 
 // HTML returns the page.
 func (p Page) HTML() ([]byte, error) {
-	p.cut()
 	css := pageCSS + sheetTitle(p.Title)
 	hash := sha256.Sum256([]byte(css))
 	policy := "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'sha256-" +

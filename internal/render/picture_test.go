@@ -308,8 +308,7 @@ func TestDigitsAndDates(t *testing.T) {
 		"&lt;a-b, <span>2026-11-01</span> to <span>2026-12</span> so far&gt;")
 }
 
-// A table on a page has no column that is empty in every row, and no digits of a text are grouped. A long
-// label is cut.
+// A table on a page has no column that is empty in every row, and no digits of a text are grouped.
 func TestPageTable(t *testing.T) {
 	v := View[[2]string]{Columns: []Column[[2]string]{
 		{Name: "name", Cell: func(r [2]string) Cell { return Text(r[0]) }},
@@ -317,13 +316,9 @@ func TestPageTable(t *testing.T) {
 		{Name: "sum", Cell: func([2]string) Cell { return Amount(-123456, "USD", 2) }},
 	}}
 	const sum = `<td class="n"><bdi>−1<span>234</span>.56 USD</bdi></td></tr>`
-	long := strings.TrimSpace(strings.Repeat("long ", 10))
-	whole := `<bdi>` + long + `a` + long + `</bdi></th>` + sum
 	for want, rows := range map[string][][2]string{
 		`<bdi>2026</bdi></th>` + sum:               {{"2026"}},
 		`<td class="whole"><bdi></bdi></td>` + sum: {{"a"}, {"b", "c"}},
-		`<bdi><span title="` + long + `">long long long long…long long long long</span></bdi></th>` + sum: {{long}},
-		whole: {{long + "a" + long}, {long + "b" + long}},
 	} {
 		html, err := Page{Sections: []Section{{Title: "T", Table: v.Page(Options{}, rows)}}}.HTML()
 		if err != nil || !strings.Contains(string(html), want) ||
