@@ -2,6 +2,7 @@ package render
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -42,110 +43,73 @@ func ExcelOf(locale string) (Excel, error) {
 }
 
 func (g grid) csv(out *bufio.Writer, o Options) error {
-	r := &record{comma: ',', decimal: o.Excel.Decimal}
+	comma := cmp.Or(o.Excel.Delimiter, ',')
 	if o.Excel.Delimiter != 0 {
-		r.comma = o.Excel.Delimiter
 		out.WriteString("\ufeff") // by which Excel knows UTF-8
+	}
+	var names, line []string
+	for _, f := range g.fields {
+		if names = append(names, f.name); f.amount {
+			names = append(names, f.name+minorSuffix, f.name+codeSuffix)
+		}
 	}
 	begun := o.NoHeaders
 	for row, err := range g.rows {
 		if err == nil && !begun {
-			begun = true
-			err = g.csvHeader(r, out)
+			begun, err = true, CSVLine(out, comma, names)
 		}
 		if err != nil {
 			return err
 		}
+		line = line[:0]
 		for i, c := range row {
 			o.tell(c)
-			r.cell(c, g.fields[i].amount)
+			if line = append(line, c.csv(g.fields[i].amount, o.Excel)); g.fields[i].amount {
+				line = append(line, c.part(minorSuffix).csv(false, o.Excel), c.part(codeSuffix).csv(false, o.Excel))
+			}
 		}
-		if err := r.write(out); err != nil {
+		if err := CSVLine(out, comma, line); err != nil {
 			return err
 		}
 	}
 	if !begun {
-		return g.csvHeader(r, out)
+		return CSVLine(out, comma, names)
 	}
 	return nil
 }
 
-func (g grid) csvHeader(r *record, out *bufio.Writer) error {
-	for _, f := range g.fields {
-		r.add(f.name)
-		if f.amount {
-			r.add(f.name + minorSuffix)
-			r.add(f.name + codeSuffix)
-		}
-	}
-	return r.write(out)
-}
-
-// record builds one line of CSV.
-type record struct {
-	comma   rune
-	decimal string // what separates the digits of a fraction; empty: a point
-	fields  []string
-}
-
-func (r *record) add(s string) { r.fields = append(r.fields, s) }
-
-// number adds the number of a cell.
-func (r *record) number(c Cell) {
-	text := c.digits()
-	if r.decimal != "" {
-		text = strings.Replace(text, ".", r.decimal, 1)
-	}
-	r.add(text)
-}
-
-func (r *record) cell(c Cell, amount bool) {
+// csv returns the field of a cell. In a column of amounts it is the decimal; the only field of another amount has
+// its code too.
+func (c Cell) csv(amount bool, to Excel) string {
+	mark := cmp.Or(to.Decimal, ".")
 	switch {
-	case c.kind == kindAmount && amount:
-		if c.decimals >= 0 {
-			r.number(c)
-		} else {
-			r.add("")
-		}
-		r.add(c.part(minorSuffix).digits())
-		r.add(CSVText(c.text))
-		return
+	case amount && c.kind == kindAmount && c.decimals < 0:
+		return ""
+	case amount && c.kind == kindAmount, c.kind == kindPercent:
+		return strings.Replace(c.digits(), ".", mark, 1)
 	case c.kind == kindText && c.own:
-		r.add(c.text)
+		return c.text
+	case c.kind == kindText && c.form == formSums:
+		return CSVText(strings.ReplaceAll(c.text, ".", mark))
 	case c.kind == kindText:
-		if c.form == formSums && r.decimal != "" {
-			c.text = strings.ReplaceAll(c.text, ".", r.decimal)
-		}
-		r.add(CSVText(c.text))
+		return CSVText(c.text)
 	case c.kind == kindLabel:
 		_, label := c.label()
-		r.add(CSVText(label))
-	case c.kind == kindPercent:
-		r.number(c)
+		return CSVText(label)
 	case c.kind == kindHistory:
 		steps := make([]string, len(c.steps))
 		for i, s := range c.steps {
 			steps[i] = s.String()
 		}
-		r.add(CSVText(strings.Join(steps, "; ")))
+		return CSVText(strings.Join(steps, "; "))
 	case c.kind == kindJSON && json.Valid([]byte(c.text)):
 		// JSON begins with no sign except that of a number, so no spreadsheet runs it. In its texts, an escape
 		// means the sign.
-		r.add(disarm(c.short(), func(sign rune) string { return fmt.Sprintf(`\u%04x`, sign) }))
+		return disarm(c.short(), func(sign rune) string { return fmt.Sprintf(`\u%04x`, sign) })
 	case c.kind == kindJSON:
-		r.add(CSVText(c.short()))
-	default: // the only field of an amount has to contain everything
-		r.add(c.short())
+		return CSVText(c.short())
 	}
-	if amount {
-		r.fields = append(r.fields, "", "")
-	}
-}
-
-func (r *record) write(out *bufio.Writer) error {
-	err := CSVLine(out, r.comma, r.fields)
-	r.fields = r.fields[:0]
-	return err
+	return c.short()
 }
 
 // CSVLine writes a line of CSV. A field is in quotes also for the sake of a program that separates fields in
