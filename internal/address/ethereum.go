@@ -11,19 +11,12 @@ import (
 
 const hexDigits = "0123456789abcdefABCDEF"
 
-// isEthereumShape allows one digit too few or too many, and no more: other networks write 0x and far more
-// digits.
-func isEthereumShape(text string) bool {
-	return len(text) >= 41 && len(text) <= 43 && (text[:2] == "0x" || text[:2] == "0X") &&
-		mostly(text[2:], hexDigits)
-}
-
 // checkEthereum checks for 0x and 20 bytes in hexadecimal digits. If the letters are in both cases, they must
 // have the checksum of EIP-55.
 func checkEthereum(text string) error {
-	digits, found := strings.CutPrefix(text, "0x")
-	if !found {
-		return errors.New("it does not begin with 0x, as an Ethereum address does")
+	digits := text[2:]
+	if text[1] == 'X' {
+		return errors.New("it begins with 0X, and an Ethereum address begins with 0x")
 	}
 	if strings.Trim(digits, hexDigits) != "" {
 		return misplaced("00"+digits, hexDigits, "only the digits 0 to 9 and the letters a to f after 0x")

@@ -1,11 +1,14 @@
 package address
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"unicode"
+
+	"example.com/till/internal/near"
 )
 
 // None is the format of a currency whose addresses can be anything.
@@ -16,36 +19,70 @@ type kind struct {
 	format string // its name in a configuration; empty: only messages mention it
 	one    string // "a Bitcoin address"
 	all    string // "Bitcoin addresses"
-	shape  func(text string) bool
-	check  func(text string) error // says why a text is not such an address; nil: it is one
-	begins []string                // how it can begin; none: it is not looked for behind a wrong beginning
+	forms  []form // the first that begins as a text does counts
+}
+
+// A form is a notation of addresses.
+type form struct {
+	begins      []string // how it can begin; none: anyhow, and it is not looked for behind a wrong beginning
+	least, most int      // bounds of the length that is taken for such an address with a mistake in it
+	alphabet    string   // of what follows the beginning
+	shape       func(text string) bool
+	check       func(text string) error // says why a text is not such an address; nil: it is one
 }
 
 // kinds lists every kind. If a text could be several, the first counts.
 var kinds = []kind{
-	bitcoinLike("bitcoin", "a Bitcoin address", "Bitcoin addresses",
-		chain{versions: "\x00\x05", first: "13", least: 32, most: 35, prefix: "bc"}),
-	bitcoinLike("bitcoin-testnet", "an address of a Bitcoin test network", "addresses of a Bitcoin test network",
-		chain{versions: "\x6f\xc4", first: "mn2", least: 33, most: 36, prefix: "tb"}),
-	bitcoinLike("litecoin", "a Litecoin address", "Litecoin addresses",
-		chain{versions: "\x30\x32", first: "LM", least: 33, most: 35, prefix: "ltc"}),
-	bitcoinLike("dogecoin", "a Dogecoin address", "Dogecoin addresses",
-		chain{versions: "\x1e\x16", first: "DA9", least: 33, most: 35}),
-	{"ethereum", "an Ethereum address", "Ethereum addresses", isEthereumShape, checkEthereum, []string{"0x"}},
-	bitcoinLike("tron", "a TRON address", "TRON addresses", chain{versions: "\x41", first: "T", least: 33, most: 35}),
-	{"stellar", "a Stellar address", "Stellar addresses", isStellarShape, checkStellar, []string{"G", "M"}},
-	{"ripple", "a Ripple address", "Ripple addresses", isRippleShape, checkRipple, []string{"r", "X"}},
-	{"solana", "a Solana address", "Solana addresses", func(text string) bool { return checkSolana(text) == nil },
-		checkSolana, nil},
-	{"iban", "an IBAN", "IBANs", isIBANShape, checkIBAN, ibanCountries()},
+	{"bitcoin", "a Bitcoin address", "Bitcoin addresses", []form{base58Check("13", 32, 35, "\x00\x05"), segwit("bc1")}},
+	{"bitcoin-testnet", "an address of a Bitcoin test network", "addresses of a Bitcoin test network",
+		[]form{base58Check("mn2", 33, 36, "\x6f\xc4"), segwit("tb1")}},
+	{"litecoin", "a Litecoin address", "Litecoin addresses", []form{segwit("ltc1"), base58Check("LM", 33, 35, "\x30\x32")}},
+	{"dogecoin", "a Dogecoin address", "Dogecoin addresses", []form{base58Check("DA9", 33, 35, "\x1e\x16")}},
+	{"ethereum", "an Ethereum address", "Ethereum addresses", []form{{[]string{"0x"}, 41, 43, hexDigits, nil, checkEthereum}}},
+	{"tron", "a TRON address", "TRON addresses", []form{base58Check("T", 33, 35, "\x41")}},
+	{"stellar", "a Stellar address", "Stellar addresses", []form{strkey("G", 56, 6<<3), strkey("M", 69, 12<<3)}},
+	{"ripple", "a Ripple address", "Ripple addresses", []form{rippleAccount, xAddress("X", "\x05\x44")}},
+	{"solana", "a Solana address", "Solana addresses", []form{{nil, 32, 44, base58Alphabet, isSolana, checkSolana}}},
+	{"iban", "an IBAN", "IBANs", []form{iban}},
 
-	bitcoinLike("", "an address of a private Bitcoin network (regtest)", "", chain{prefix: "bcrt"}),
-	bitcoinLike("", "an address of the Litecoin test network", "",
-		chain{versions: "\x3a", first: "Q", least: 33, most: 35, prefix: "tltc"}),
-	bitcoinLike("", "an address of the Dogecoin test network", "",
-		chain{versions: "\x71", first: "n", least: 33, most: 35}),
-	{"", "an address of the Ripple test network", "", func(text string) bool { return isXAddressShape(text, "T") },
-		func(text string) error { return checkXAddress(text, "\x04\x93") }, []string{"T"}},
+	{"", "an address of a private Bitcoin network (regtest)", "", []form{segwit("bcrt1")}},
+	{"", "an address of the Litecoin test network", "", []form{base58Check("Q", 33, 35, "\x3a"), segwit("tltc1")}},
+	{"", "an address of the Dogecoin test network", "", []form{base58Check("n", 33, 35, "\x71")}},
+	{"", "an address of the Ripple test network", "", []form{xAddress("T", "\x04\x93")}},
+}
+
+// after returns what follows the beginning of an address of the form. It reports whether the text begins so.
+func (f form) after(text string) (rest string, ok bool) {
+	for _, begin := range f.begins {
+		n := len(begin)
+		if len(text) >= n && (text[:n] == begin || n > 1 && strings.EqualFold(text[:n], begin)) {
+			return text[n:], true
+		}
+	}
+	return text, f.begins == nil
+}
+
+// hasShape reports whether a text has the unmistakable shape of an address in the form.
+func (f form) hasShape(text string) bool {
+	if len(text) < f.least || len(text) > f.most {
+		return false
+	}
+	rest, ok := f.after(text)
+	return ok && mostly(rest, f.alphabet) && (f.shape == nil || f.shape(text))
+}
+
+func (k kind) hasShape(text string) bool {
+	return slices.ContainsFunc(k.forms, func(f form) bool { return f.hasShape(text) })
+}
+
+// check says why a text is not an address of the kind; nil: it is one.
+func (k kind) check(text string) error {
+	for _, f := range k.forms {
+		if _, ok := f.after(text); ok {
+			return f.check(text)
+		}
+	}
+	return errBegin
 }
 
 // Formats returns the names of the formats that a currency can have.
@@ -70,26 +107,30 @@ func Check(format, text, currency string) error {
 		return fmt.Errorf("%q is not a format of addresses: write %s", format, strings.Join(Formats(), ", "))
 	}
 	k := kinds[at]
-	err, is := k.check(text), ""
-	if err != nil {
-		is = Detect(text)
-	}
-	if why := Unmeant(text); why != "" && err != nil && is == "" {
-		return errors.New(why)
-	}
-	if why := notAlphanumeric(text); why != "" {
-		return errors.New(why)
-	}
+	err := k.check(text)
 	if err == nil {
 		return nil
 	}
-	if is == "" && !k.shape(text) {
-		if at := slices.IndexFunc(kinds, func(k kind) bool { return k.shape(text) }); at >= 0 {
+	is := Detect(text)
+	if is == "" {
+		if why := cmp.Or(Unmeant(text), notAlphanumeric(text)); why != "" {
+			return errors.New(why)
+		}
+		if at := slices.IndexFunc(kinds, func(k kind) bool { return k.hasShape(text) }); at >= 0 && !k.hasShape(text) {
 			is = kinds[at].one + " with a mistake in it"
 		}
 	}
-	if is != "" {
-		err = fmt.Errorf("this is %s, and %s takes %s", is, currency, k.all)
+	switch {
+	case is != "":
+		return fmt.Errorf("this is %s, and %s takes %s", is, currency, k.all)
+	case err == errBegin:
+		var begins []string
+		for _, f := range k.forms {
+			begins = append(begins, f.begins...)
+		}
+		return fmt.Errorf("it begins otherwise than %s, which begins with %s", k.one, near.Or(begins))
+	case err == errNetwork:
+		return fmt.Errorf("it belongs to another network than %s", k.one)
 	}
 	return err
 }
@@ -115,14 +156,14 @@ func Mistake(text string) string {
 		if one == "" {
 			one, wrong = kind, why
 		}
-		return why == nil || errors.Is(why, errNetwork)
+		return why == nil || why == errNetwork
 	}
 	for _, k := range kinds {
-		if k.shape(text) && wants(k.one, k.check(text)) {
+		if k.hasShape(text) && wants(k.one, k.check(text)) {
 			return ""
 		}
 	}
-	if iban := unspaced(text); looksLikeIBAN(iban) && wants("an IBAN", checkIBAN(strings.ToUpper(iban))) {
+	if joined := unspaced(text); looksLikeIBAN(joined) && wants("an IBAN", checkIBAN(strings.ToUpper(joined))) {
 		return ""
 	}
 	if one == "" {
@@ -141,15 +182,22 @@ func misbegun(text string) string {
 		return ""
 	}
 	for _, k := range kinds {
-		if slices.ContainsFunc(k.begins, func(begin string) bool { return k.nearly(text, begin) }) {
-			return k.one
+		for _, f := range k.forms {
+			if slices.ContainsFunc(f.begins, func(begin string) bool { return f.nearly(text, begin) }) {
+				return k.one
+			}
+		}
+	}
+	for row := range strings.FieldsSeq(ibanLengths) {
+		if iban.nearly(text, row[:2]) {
+			return "an IBAN"
 		}
 	}
 	return ""
 }
 
 // nearly reports whether a text is an address but for one character of its beginning.
-func (k kind) nearly(text, begin string) bool {
+func (f form) nearly(text, begin string) bool {
 	n := len(begin)
 	if n > 2 && text[6:] == strings.ToUpper(text[6:]) { // bech32
 		begin = strings.ToUpper(begin)
@@ -160,7 +208,7 @@ func (k kind) nearly(text, begin string) bool {
 	}
 	for _, rest := range [...]string{text[n-1:], text[n:], text[n+1:], text[n-1:n] + text[n+1:]} {
 		// Without a checksum, only the x tells an Ethereum address from the digits of another network.
-		if right := begin + rest; k.shape(right) && k.check(right) == nil &&
+		if right := begin + rest; f.hasShape(right) && f.check(right) == nil &&
 			(!OneCase(right) || strings.Contains(text[:n+1], "x")) {
 			return true
 		}

@@ -56,7 +56,7 @@ var valid = map[string][]string{
 		"rGWrZyQqhTp9Xu7G5Pkayo7bXjH4k4QYpf", "XVLhHMPHU98es4dbozjVtdWzVrDjtV18pX8yuPT7y4xaEHi",
 		"rrrrrrrrrrrrrrrrrrrrrhoLvTp", // the account of zeros
 		"r3SVzk8ApofDJuVBPKdmbbLjWGCCXpBQ2g",
-		encode58Check(rippleAlphabet, versioned(0)), xAddress("\x05\x44", 0, 0), xAddress("\x05\x44", 1, 12345),
+		encode58Check(rippleAlphabet, versioned(0)), encodeXAddress("\x05\x44", 0, 0), encodeXAddress("\x05\x44", 1, 12345),
 	},
 	"solana": {
 		"TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA", // the program of tokens
@@ -72,8 +72,8 @@ var valid = map[string][]string{
 	},
 }
 
-// xAddress encodes an X-address as XLS-5d specifies.
-func xAddress(network string, flag byte, tag uint64) string {
+// encodeXAddress encodes an X-address as XLS-5d specifies.
+func encodeXAddress(network string, flag byte, tag uint64) string {
 	payload := append([]byte(network), versioned(0)[1:]...)
 	return encode58Check(rippleAlphabet, binary.LittleEndian.AppendUint64(append(payload, flag), tag))
 }
@@ -169,7 +169,7 @@ func TestInvalidAddresses(t *testing.T) {
 		{"ethereum", "0x5AAEB6053F3E94C9B9A09F33669435E7EF1BEAEd", "EIP-55"},
 		{"ethereum", "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beae", "it has 39 digits after 0x"},
 		{"ethereum", "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaeg", `character 42 is "g"`},
-		{"ethereum", "0X5aaeb6053f3e94c9b9a09f33669435e7ef1beaed", "does not begin with 0x"},
+		{"ethereum", "0X5aaeb6053f3e94c9b9a09f33669435e7ef1beaed", "begins with 0X, and"},
 
 		// SEP-23. The kinds that cannot be paid are valid strkeys but not addresses.
 		{"stellar", "GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZA", "it has 57 characters"},
@@ -179,14 +179,14 @@ func TestInvalidAddresses(t *testing.T) {
 		{"stellar", "GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSG1", `character 56 is "1"`},
 
 		{"ripple", "rGWrZyQqhTp9Xu7G5Pkayo7bXjH4k4QY", "too short"},
-		{"ripple", xAddress("\x05\x45", 0, 0), "another network"},
-		{"ripple", xAddress("\x05\x44", 2, 1), "flag 2"},
-		{"ripple", xAddress("\x05\x44", 1, 1<<32), "contradicts itself"},
+		{"ripple", encodeXAddress("\x05\x45", 0, 0), "another network"},
+		{"ripple", encodeXAddress("\x05\x44", 2, 1), "flag 2"},
+		{"ripple", encodeXAddress("\x05\x44", 1, 1<<32), "contradicts itself"},
 		{"ripple", "x", "begins with r or X"},
 
 		{"solana", encode58(bitcoinDigits, repeated(31)), "too short"},
 		{"solana", "1" + encode58(bitcoinDigits, repeated(32)), "too long"},
-		{"solana", "short", "it has 5 characters"},
+		{"solana", "short", "too short"},
 
 		{"iban", "GB92NWBK60161331926819", "checksum is wrong"},
 		{"iban", "DE8937040044053201300", "it has 21 characters, and an IBAN of DE has 22"},

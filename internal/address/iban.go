@@ -14,12 +14,7 @@ const ibanLengths = "AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BI27 BR29 BY28
 
 const ibanAlphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-func ibanCountries() (all []string) {
-	for row := range strings.FieldsSeq(ibanLengths) {
-		all = append(all, row[:2])
-	}
-	return all
-}
+var iban = form{nil, 14, 35, ibanAlphabet, isIBANShape, checkIBAN}
 
 // ibanLength returns the length of a country's IBANs, or 0 if the country is not in the list.
 func ibanLength(country string) int {
