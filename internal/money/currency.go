@@ -82,7 +82,7 @@ func (r Registry) Meant(code string) string {
 func (r Registry) known() string {
 	var codes []string
 	for _, e := range r.Entries() {
-		if _, own := search(r.own, e.Code); own || e.Kind == crypto {
+		if e.Kind == crypto || search(r.own, e.Code) >= 0 {
 			codes = append(codes, e.Code)
 		}
 	}

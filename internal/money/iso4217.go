@@ -19,8 +19,11 @@ const iso4217 = "" +
 // could be a hundred times too large or too small.
 const varying = "CLP COP CVE HUF IDR IQD ISK MGA TWD UGX"
 
-// isoEntry reads a row of iso4217, such as "USD2".
+// isoEntry reads a row of iso4217, such as "USD2"; "": there is none.
 func isoEntry(row string) Entry {
+	if row == "" {
+		return Entry{}
+	}
 	e := Entry{Code: row[:3], Kind: fiat, Decimals: int(row[3] - '0')}
 	if strings.Contains(varying, e.Code) {
 		e.Decimals = Unknown

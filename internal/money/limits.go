@@ -1,11 +1,11 @@
 package money
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
 	"example.com/till/internal/address"
-	"example.com/till/internal/usage"
 	"example.com/till/pkg/api"
 )
 
@@ -39,22 +39,17 @@ const (
 	RuleAddress   = "address"
 )
 
-// LimitError says which rule refuses a payment.
+// LimitError says which rule refuses a payment, or the total of all, and what to do.
 type LimitError struct {
-	Rule   string // RuleLimit, RuleAllowList or RuleAddress
-	Field  string // of the payment
-	Index  int    // the payment that breaks it; -1: their total does
-	What   string // one sentence: what breaks the rule
-	Advice string // what to do
-
+	Rule    string   // RuleLimit, RuleAllowList or RuleAddress
+	Field   string   // of the payment
+	What    string   // one sentence: what breaks the rule
+	Advice  string   // what to do
 	Command []string // the arguments of a till command that does it, or nil
 }
 
 // Error returns the sentence, without the advice.
 func (e *LimitError) Error() string { return e.What }
-
-// Hint returns what to do, with the command.
-func (e *LimitError) Hint() string { return usage.Hint(e.Advice, e.Command) }
 
 // Payment is a payment as limits see it.
 type Payment struct {
@@ -84,20 +79,20 @@ type Tally struct {
 	limits   Limits
 	allowed  map[string]bool // in their canonical form; nil: any
 	registry Registry
-	count    int
-	totals   []totals
+	lists    []limitList
 }
 
-// A totals is what the payments of a run come to, by the limits on the totals of a run, a day or a month.
-type totals struct {
+// A limitList is the limits on one withdrawal, or on the total of a run, a day or a month.
+type limitList struct {
 	name, in string // of the limits, and what they are on
 	limits   []api.Amount
-	sums     []api.Sum // in the unit of each limit
+	sums     []api.Sum // in the unit of each limit; nil: they are on one withdrawal
 }
 
 // Tally begins a run. The registry formats the amounts in errors.
 func (l Limits) Tally(r Registry) *Tally {
-	t := &Tally{limits: l, registry: r, totals: []totals{
+	t := &Tally{limits: l, registry: r, lists: []limitList{
+		{"max_per_withdrawal", "withdrawal", l.MaxPerWithdrawal, nil},
 		{"max_per_run", "run", l.MaxPerRun, make([]api.Sum, len(l.MaxPerRun))},
 		{"max_per_day", "day", l.MaxPerDay, make([]api.Sum, len(l.MaxPerDay))},
 		{"max_per_month", "month", l.MaxPerMonth, make([]api.Sum, len(l.MaxPerMonth))},
@@ -114,30 +109,26 @@ func (l Limits) Tally(r Registry) *Tally {
 // Add checks the next payment. The error is the *LimitError of the first rule that the payment breaks by
 // itself. The payment counts in the totals even then.
 func (t *Tally) Add(p Payment) error {
-	i := t.count
-	t.count++
-	for _, list := range t.totals {
+	var exceeds *LimitError
+	for _, list := range t.lists {
 		for n, most := range list.limits {
-			// a negative amount makes no room for more
-			if p.Amount.Minor > 0 && sameUnit(p.Amount.Kind, p.Amount.Code, most.Kind, most.Code) {
+			switch {
+			case p.Amount.Minor <= 0 || !sameUnit(p.Amount.Kind, p.Amount.Code, most.Kind, most.Code): // it makes no room for more
+			case list.sums != nil:
 				list.sums[n].Add(p.Amount.Minor)
+			case p.Amount.Minor > most.Minor:
+				exceeds = cmp.Or(exceeds, t.exceeded(list, most, api.SumOf(p.Amount.Minor)))
 			}
 		}
 	}
-	if err := t.checkAddress(p, i); err != nil {
+	if err := t.checkAddress(p); err != nil {
 		return err
 	}
-	if err := t.limits.checkUnit(t.limits.MaxPerWithdrawal, "max_per_withdrawal", p, i); err != nil {
-		return err
+	if exceeds != nil {
+		return exceeds
 	}
-	if most, ok := limitOn(t.limits.MaxPerWithdrawal, p.Amount.Kind, p.Amount.Code); ok && p.Amount.Minor > most.Minor {
-		return &LimitError{RuleLimit, "amount", i,
-			fmt.Sprintf("%s is more than the %s that the profile allows for one withdrawal",
-				t.registry.Format(p.Amount), t.registry.Format(most)),
-			"send less, or raise max_per_withdrawal of the profile", nil}
-	}
-	for _, list := range t.totals {
-		if err := t.limits.checkUnit(list.limits, list.name, p, i); err != nil {
+	for _, list := range t.lists {
+		if err := t.limits.checkUnit(list, p); err != nil {
 			return err
 		}
 	}
@@ -145,22 +136,20 @@ func (t *Tally) Add(p Payment) error {
 }
 
 // checkAddress checks where a payment goes: its address and its memo.
-func (t *Tally) checkAddress(p Payment, index int) error {
+func (t *Tally) checkAddress(p Payment) error {
 	if why := t.registry.AddressMistake(p.Currency, p.Address); why != "" && !t.limits.AllowBadAddress {
-		return &LimitError{RuleAddress, "address", index, fmt.Sprintf("the address %s: %s", quote(p.Address), why),
+		return &LimitError{RuleAddress, "address", fmt.Sprintf("the address %s: %s", quote(p.Address), why),
 			"if it is right all the same, add --allow-bad-address to withdraw create or payout plan; if " +
-				p.Currency.Code + " has other addresses",
-			[]string{"currency", "set", p.Currency.Code, "--address-format", "none"}}
+				p.Currency.Code + " has other addresses", []string{"currency", "set", p.Currency.Code, "--address-format", "none"}}
 	}
 	for _, f := range [][2]string{{"address", p.Address}, {"memo", p.Memo}} {
 		if Rounded(f[1]) && !t.limits.AllowBadAddress {
-			return &LimitError{RuleAddress, f[0], index, fmt.Sprintf("the %s %s %s", f[0], quote(f[1]), RoundedWhy),
+			return &LimitError{RuleAddress, f[0], fmt.Sprintf("the %s %s %s", f[0], quote(f[1]), RoundedWhy),
 				"take it from where the receiver wrote it; if it is right all the same, add --allow-bad-address to withdraw create or payout plan", nil}
 		}
 	}
 	if t.allowed != nil && !t.allowed[address.Canonical(p.Address)] {
-		return &LimitError{RuleAllowList, "address", index,
-			fmt.Sprintf("the address %q is not one that the profile allows", p.Address),
+		return &LimitError{RuleAllowList, "address", fmt.Sprintf("the address %q is not one that the profile allows", p.Address),
 			"if it should be paid, add it to allow_addresses of the profile", nil}
 	}
 	return nil
@@ -168,47 +157,40 @@ func (t *Tally) checkAddress(p Payment, index int) error {
 
 // Done returns one error for each limit that the totals exceed.
 func (t *Tally) Done() (all []*LimitError) {
-	for _, list := range t.totals {
-		for n, most := range list.limits {
-			if list.sums[n].Compare(api.SumOf(most.Minor)) <= 0 {
-				continue
+	for _, list := range t.lists {
+		for n, sum := range list.sums {
+			if most := list.limits[n]; sum.Compare(api.SumOf(most.Minor)) > 0 {
+				all = append(all, t.exceeded(list, most, sum))
 			}
-			sum := api.BigAmount{Kind: most.Kind, Code: most.Code, Minor: list.sums[n]}
-			all = append(all, &LimitError{RuleLimit, "amount", -1,
-				fmt.Sprintf("%s is more than the %s that the profile allows for one %s",
-					t.registry.FormatBig(sum), t.registry.Format(most), list.in),
-				fmt.Sprintf("send less in one %s, or raise %s of the profile", list.in, list.name), nil})
 		}
 	}
 	return all
 }
 
-// checkUnit refuses an amount that none of the limits of a list is on.
-func (l Limits) checkUnit(limits []api.Amount, name string, p Payment, index int) error {
-	if _, ok := limitOn(limits, p.Amount.Kind, p.Amount.Code); ok || len(limits) == 0 {
-		return nil
-	}
-	code := amountSpelling(p.Currency.Kind, p.Currency.Code)
-	if _, ok := limitOn(limits, p.Currency.Kind, p.Currency.Code); ok {
-		return &LimitError{RuleLimit, "amount", index,
-			fmt.Sprintf("%s limits %s but not %s, so this amount cannot be checked", name, p.Currency.Code, p.Amount.Code),
-			fmt.Sprintf("give it in %s, or add a limit in %s", code, p.Amount.Code), nil}
-	}
-	if slices.ContainsFunc(l.Unlimited, func(c api.Currency) bool {
-		return sameUnit(c.Kind, c.Code, p.Currency.Kind, p.Currency.Code)
-	}) {
-		return nil
-	}
-	return &LimitError{RuleLimit, "amount", index, fmt.Sprintf("%s of the profile has no limit in %s", name, code),
-		fmt.Sprintf("add one or, to send %s without a limit, name it in unlimited", code), nil}
+func (t *Tally) exceeded(list limitList, most api.Amount, sum api.Sum) *LimitError {
+	return &LimitError{RuleLimit, "amount", fmt.Sprintf("%s is more than the %s that the profile allows for one %s",
+		t.registry.FormatBig(api.BigAmount{Kind: most.Kind, Code: most.Code, Minor: sum}), t.registry.Format(most), list.in),
+		fmt.Sprintf("send less in one %s, or raise %s of the profile", list.in, list.name), nil}
 }
 
-// limitOn returns the limit on a unit, the lowest if there are several.
-func limitOn(limits []api.Amount, kind api.Kind, code string) (lowest api.Amount, found bool) {
-	for _, l := range limits {
-		if sameUnit(l.Kind, l.Code, kind, code) && (!found || l.Minor < lowest.Minor) {
-			lowest, found = l, true
-		}
+// checkUnit refuses an amount that none of the limits of a list is on.
+func (l Limits) checkUnit(list limitList, p Payment) error {
+	on := func(kind api.Kind, code string) bool {
+		return slices.ContainsFunc(list.limits, func(a api.Amount) bool { return sameUnit(a.Kind, a.Code, kind, code) })
 	}
-	return lowest, found
+	code := amountSpelling(p.Currency.Kind, p.Currency.Code)
+	switch {
+	case len(list.limits) == 0 || on(p.Amount.Kind, p.Amount.Code):
+		return nil
+	case on(p.Currency.Kind, p.Currency.Code):
+		return &LimitError{RuleLimit, "amount",
+			fmt.Sprintf("%s limits %s but not %s, so this amount cannot be checked", list.name, p.Currency.Code, p.Amount.Code),
+			fmt.Sprintf("give it in %s, or add a limit in %s", code, p.Amount.Code), nil}
+	case slices.ContainsFunc(l.Unlimited, func(c api.Currency) bool {
+		return sameUnit(c.Kind, c.Code, p.Currency.Kind, p.Currency.Code)
+	}):
+		return nil
+	}
+	return &LimitError{RuleLimit, "amount", fmt.Sprintf("%s of the profile has no limit in %s", list.name, code),
+		fmt.Sprintf("add one or, to send %s without a limit, name it in unlimited", code), nil}
 }

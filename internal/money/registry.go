@@ -54,82 +54,46 @@ func (e Entry) Amount(minor int64) api.Amount {
 // with the decimals of ISO 4217 if payment services agree on them, and the three crypto currencies that the
 // service's interface names. It is immutable. The zero Registry is the built-in one.
 type Registry struct {
-	own []Entry // sorted by folded code
+	own []Entry // few, so that a search of them needs no index
 }
 
 // NewRegistry returns the built-in registry.
 func NewRegistry() Registry { return Registry{} }
 
-// builtinCrypto returns the currencies that the service's interface names. The interface does not show their
-// decimals.
-func builtinCrypto() [3]Entry {
-	return [3]Entry{
-		{Code: "Btc", Kind: crypto, Decimals: Unknown},
-		{Code: "UsdtErc20", Kind: crypto, Decimals: Unknown},
-		{Code: "Xlr", Kind: crypto, Decimals: Unknown, MemoRequired: true},
-	}
-}
-
-func builtin(code string) (Entry, bool) {
-	for _, e := range builtinCrypto() {
-		if strings.EqualFold(e.Code, code) {
-			return e, true
-		}
-	}
-	if row := isoRow(code); row != "" {
-		return isoEntry(row), true
-	}
-	return Entry{}, false
+// builtinCrypto are the currencies that the service's interface names. It does not show their decimals.
+var builtinCrypto = []Entry{
+	{Code: "Btc", Kind: crypto, Decimals: Unknown},
+	{Code: "UsdtErc20", Kind: crypto, Decimals: Unknown},
+	{Code: "Xlr", Kind: crypto, Decimals: Unknown, MemoRequired: true},
 }
 
 // With returns the registry with the entries added. A later entry replaces an earlier one with the same code
 // in any case, and its spelling wins. Three things are kept from an earlier entry of the same kind: the
-// decimals and the address format if the later entry does not know them, and a memo that the built-in
-// registry requires, because the service demands it regardless of the configuration.
+// decimals and the address format if the later entry does not know them, and a memo that the service demands
+// regardless of the configuration.
 func (r Registry) With(entries ...Entry) Registry {
-	own := slices.Clone(r.own)
+	all := Registry{slices.Clone(r.own)}
 	for _, e := range entries {
 		e.Code = amountSpelling(e.Kind, e.Code)
-		if b, ok := builtin(e.Code); ok && b.Kind == e.Kind {
-			e.MemoRequired = e.MemoRequired || b.MemoRequired
-		}
 		e.MemoRequired = e.MemoRequired || e.Currency().MemoRequired()
-		if old, ok := (Registry{own}).Lookup(e.Code); ok && old.Kind == e.Kind {
+		if old, ok := all.Lookup(e.Code); ok && old.Kind == e.Kind {
 			if e.Decimals == Unknown {
 				e.Decimals = old.Decimals
 			}
 			e.AddressFormat = cmp.Or(e.AddressFormat, old.AddressFormat)
 		}
-		if i, found := search(own, e.Code); found {
-			own[i] = e
+		if i := search(all.own, e.Code); i >= 0 {
+			all.own[i] = e
 		} else {
-			own = slices.Insert(own, i, e)
+			all.own = append(all.own, e)
 		}
 	}
-	return Registry{own}
+	return all
 }
 
-// search finds a code without regard to case.
-func search(entries []Entry, code string) (int, bool) {
-	return slices.BinarySearchFunc(entries, code, func(e Entry, code string) int { return compareFold(e.Code, code) })
-}
-
-// compareFold compares codes without regard to case. It makes no copy: a file of payments looks up the same
-// few codes many times.
-func compareFold(a, b string) int {
-	for i := range min(len(a), len(b)) {
-		if c := int(lower(a[i])) - int(lower(b[i])); c != 0 {
-			return c
-		}
-	}
-	return len(a) - len(b)
-}
-
-func lower(c byte) byte {
-	if c >= 'A' && c <= 'Z' {
-		c += 'a' - 'A'
-	}
-	return c
+// search finds a code without regard to case; -1: it is not there.
+func search(entries []Entry, code string) int {
+	return slices.IndexFunc(entries, func(e Entry) bool { return strings.EqualFold(e.Code, code) })
 }
 
 // fold makes codes equal that differ only in case. Codes are ASCII, see ValidCode.
@@ -140,10 +104,13 @@ func (r Registry) Lookup(code string) (Entry, bool) {
 	if !ValidCode(code) { // it may be the service's text: a letter that only folds to ASCII is not ASCII
 		return Entry{}, false
 	}
-	if i, found := search(r.own, code); found {
-		return r.own[i], true
+	for _, entries := range [...][]Entry{r.own, builtinCrypto} {
+		if i := search(entries, code); i >= 0 {
+			return entries[i], true
+		}
 	}
-	return builtin(code)
+	row := isoRow(code)
+	return isoEntry(row), row != ""
 }
 
 // entry finds a currency. A crypto currency that has the code of a fiat currency is a different one. Of one that is
@@ -157,19 +124,13 @@ func (r Registry) entry(c api.Currency) Entry {
 
 // Entries returns all currencies, sorted by code without regard to case.
 func (r Registry) Entries() []Entry {
-	all := slices.Clone(r.own)
-	add := func(e Entry) {
-		if _, found := search(r.own, e.Code); !found {
-			all = append(all, e)
-		}
-	}
-	for _, e := range builtinCrypto() {
-		add(e)
-	}
+	all := slices.Clone(builtinCrypto)
 	for row := range strings.FieldsSeq(iso4217) {
-		add(isoEntry(row))
+		all = append(all, isoEntry(row))
 	}
-	slices.SortFunc(all, func(a, b Entry) int { return compareFold(a.Code, b.Code) })
+	all = slices.DeleteFunc(all, func(e Entry) bool { return search(r.own, e.Code) >= 0 })
+	all = append(all, r.own...)
+	slices.SortFunc(all, func(a, b Entry) int { return strings.Compare(fold(a.Code), fold(b.Code)) })
 	return all
 }
 

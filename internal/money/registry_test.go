@@ -49,7 +49,7 @@ func TestISO4217(t *testing.T) {
 		if !ok {
 			want = 2
 		}
-		found, ok := builtin(strings.ToLower(e.Code))
+		found, ok := NewRegistry().Lookup(strings.ToLower(e.Code))
 		if got := ISODecimals(e.Code); len(row) != 4 || strings.Trim(e.Code, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" ||
 			!ok || found != e || got != want || e.Decimals != want && !strings.Contains(varying, e.Code) {
 			t.Errorf("%q has %d decimals, want %d", row, got, want)

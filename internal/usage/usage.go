@@ -19,13 +19,10 @@ func Errorf(format string, args ...any) *Error { return &Error{Msg: fmt.Sprintf(
 // Error returns the sentence, without the advice.
 func (e *Error) Error() string { return e.Msg }
 
-// Hint returns the advice and the command, which may be empty.
-func (e *Error) Hint() string { return Hint(e.Advice, e.Command) }
-
-// Hint returns a hint as it is read: the advice, and the command as it is typed.
-func Hint(advice string, command []string) string {
-	if len(command) == 0 {
-		return advice
+// Hint returns what to do as it is read: the advice, and the command as it is typed. It may be empty.
+func (e *Error) Hint() string {
+	if len(e.Command) == 0 {
+		return e.Advice
 	}
-	return advice + ": till " + strings.Join(command, " ")
+	return e.Advice + ": till " + strings.Join(e.Command, " ")
 }
