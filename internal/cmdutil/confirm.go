@@ -82,19 +82,19 @@ func (s *Session) Ask(question string) (string, error) {
 }
 
 // AskSecret asks for a secret, which is not shown while it is typed. If nothing is typed, it returns the error none.
-func (s *Session) AskSecret(what, question string, none error) ([]byte, error) {
-	in := terminal.Of(s.IO.In)
+func (a *App) AskSecret(what, question string, none error) ([]byte, error) {
+	in := terminal.Of(a.IO.In)
 	show, err := terminal.HideTyped(in) // before the question: a person may paste as soon as it shows
 	if err != nil {
 		return nil, &config.Error{Msg: fmt.Sprintf("the terminal cannot be asked for %s: %v", what, err), Err: err}
 	}
-	fmt.Fprint(s.IO.Err, s.Wrapped(question))
-	secret, err := terminal.Interruptibly(s.Ctx, func() ([]byte, error) { return term.ReadPassword(int(in.Fd())) })
-	fmt.Fprintln(s.IO.Err)
+	fmt.Fprint(a.IO.Err, a.Wrapped(question))
+	secret, err := terminal.Interruptibly(a.Ctx, func() ([]byte, error) { return term.ReadPassword(int(in.Fd())) })
+	fmt.Fprintln(a.IO.Err)
 	shown := show()
 	switch {
-	case s.Ctx.Err() != nil:
-		return nil, errors.Join(s.Ctx.Err(), shown)
+	case a.Ctx.Err() != nil:
+		return nil, errors.Join(a.Ctx.Err(), shown)
 	case err != nil:
 		return nil, none
 	}

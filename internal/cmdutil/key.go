@@ -1,50 +1,30 @@
 package cmdutil
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"strings"
 
 	"example.com/till/internal/config"
 	"example.com/till/internal/terminal"
 	"example.com/till/pkg/payout"
-	"golang.org/x/term"
 )
 
 // keys returns where keys are read. From then on this process may have one, which no core file is to have.
 func (a *App) keys() config.Keys {
 	terminal.HideMemory()
-	return config.Keys{Env: a.IO.Env, Stdin: a.hiddenInput(), Stderr: a.otherLines(), Asks: terminal.Of(a.IO.Err) != nil}
+	stdin := func(context.Context) (string, error) { return a.ReadKey("Key: ", nil) }
+	return config.Keys{Env: a.IO.Env, Stdin: stdin, Stderr: a.otherLines(), Asks: terminal.Of(a.IO.Err) != nil}
 }
 
-// hiddenInput returns standard input. On a terminal, it does not echo what is typed.
-func (a *App) hiddenInput() io.Reader {
-	if in := terminal.Of(a.IO.In); in != nil {
-		return &hiddenReader{in: in, err: a.IO.Err}
+// ReadKey reads a key from standard input. On a terminal it asks for it, does not show what is typed, and returns the
+// error none if that is nothing.
+func (a *App) ReadKey(question string, none error) (string, error) {
+	if terminal.Of(a.IO.In) == nil {
+		return config.ReadKey(a.Ctx, a.IO.In)
 	}
-	return a.IO.In
-}
-
-// hiddenReader reads one line from a terminal.
-type hiddenReader struct {
-	in   *os.File
-	err  io.Writer
-	line *strings.Reader
-}
-
-func (r *hiddenReader) Read(p []byte) (int, error) {
-	if r.line == nil {
-		fmt.Fprint(r.err, "Key: ")
-		secret, err := term.ReadPassword(int(r.in.Fd()))
-		fmt.Fprintln(r.err)
-		if err != nil {
-			return 0, err
-		}
-		r.line = strings.NewReader(string(secret))
-	}
-	return r.line.Read(p)
+	key, err := a.AskSecret("the key", question, none)
+	return string(key), err
 }
 
 // SourceOfKey says where the key of a call comes from without reading it. Standard input cannot be read

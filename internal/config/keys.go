@@ -29,10 +29,10 @@ const (
 
 // Keys finds, stores and removes keys. Its fields are all that it needs from outside.
 type Keys struct {
-	Env    func(string) string // os.Getenv, or a test's
-	Stdin  io.Reader           // for --api-key-file -
-	Stderr io.Writer           // what a key command writes there comes without the key, and when it has ended
-	Asks   bool                // Stderr is a terminal, where the command may ask the person, so it comes at once
+	Env    func(string) string                   // os.Getenv, or a test's
+	Stdin  func(context.Context) (string, error) // reads the key of --api-key-file -
+	Stderr io.Writer                             // what a key command writes there comes without the key, and when it has ended
+	Asks   bool                                  // Stderr is a terminal, where the command may ask the person, so it comes at once
 
 	keyringLimit, commandLimit time.Duration // zero: the constants
 }
@@ -48,8 +48,7 @@ func (k Keys) source(s Settings) (from Origin, read func(context.Context) (strin
 	command, path := s.profile.Lists[keyCommand], s.profile.Values[keyPath]
 	switch {
 	case s.keyFlag == "-":
-		return Origin{Kind: FromFlag, Name: "api-key-file"},
-			func(ctx context.Context) (string, error) { return ReadKey(ctx, k.Stdin) }
+		return Origin{Kind: FromFlag, Name: "api-key-file"}, k.Stdin
 	case s.keyFlag != "":
 		return Origin{Kind: FromFlag, Name: "api-key-file"},
 			func(ctx context.Context) (string, error) {

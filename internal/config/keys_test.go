@@ -33,13 +33,17 @@ func profileWith(lines ...string) string {
 	return "current: live\nprofiles:\n  live:\n    base_url: " + origin1 + "\n    " + strings.Join(lines, "\n    ") + "\n"
 }
 
+func stdin(r io.Reader) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) { return ReadKey(ctx, r) }
+}
+
 // keyFor finds the key with a configuration file of this content, or none, and a command line.
 func keyFor(t *testing.T, file string, args ...string) (string, Origin, error) {
 	t.Helper()
 	if file != "" {
 		file = write(t, file)
 	}
-	k := Keys{Env: noEnv, Stdin: strings.NewReader("from-stdin\r\n")}
+	k := Keys{Env: noEnv, Stdin: stdin(strings.NewReader("from-stdin\r\n"))}
 	return k.Key(context.Background(), resolve(t, file, nil, args...))
 }
 
@@ -97,7 +101,7 @@ func TestUnreachableKeyring(t *testing.T) {
 	_, err = k.withKeyring(ctx, s, silent)
 	r, w := io.Pipe()
 	defer w.Close()
-	_, _, err2 := Keys{Env: noEnv, Stdin: r}.Key(ctx, Settings{keyFlag: "-", BaseURL: origin1})
+	_, _, err2 := Keys{Env: noEnv, Stdin: stdin(r)}.Key(ctx, Settings{keyFlag: "-", BaseURL: origin1})
 	if !errors.Is(err, context.Canceled) || !errors.Is(err2, context.Canceled) {
 		t.Errorf("interrupted: %v, %v", err, err2)
 	}

@@ -77,20 +77,17 @@ func newKey(s *cmdutil.Session, cmd *cobra.Command) (string, error) {
 		key, _, err := s.Keys.Key(s.Ctx, s.Settings)
 		return key, err
 	}
-	if terminal.Of(s.IO.In) == nil {
-		key, err := config.ReadKey(s.Ctx, s.IO.In)
-		if err == nil && key == "" {
-			err = &config.Error{Msg: "standard input has no key", Advice: "type: till auth login < FILE"}
-		}
-		return key, err
-	}
-	if !s.CanAsk() {
+	typed := terminal.Of(s.IO.In) != nil
+	if typed && !s.CanAsk() {
 		return "", cmdutil.UsageError("the key cannot be asked for here", "give it on standard input, < FILE",
 			"auth", "login")
 	}
-	key, err := s.AskSecret("the key", fmt.Sprintf("Key for %s (profile %s): ", s.ServiceName(), s.ProfileName()),
+	key, err := s.ReadKey(fmt.Sprintf("Key for %s (profile %s): ", s.ServiceName(), s.ProfileName()),
 		cmdutil.UsageError("no key was typed", "run it again, or give the key on standard input, < FILE", "auth", "login"))
-	return string(key), err
+	if err == nil && key == "" && !typed {
+		err = &config.Error{Msg: "standard input has no key", Advice: "type: till auth login < FILE"}
+	}
+	return key, err
 }
 
 func logoutCommand(a *cmdutil.App) *cobra.Command {
