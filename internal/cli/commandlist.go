@@ -149,23 +149,18 @@ func heeded(cmd *cobra.Command) (names []string) {
 
 func commandView(money.Registry) render.View[commandLine] {
 	type row = commandLine
-	return render.View[row]{
-		ID:   func(c row) string { return c.Command },
-		JSON: render.Value[row](),
-		Columns: []render.Column[row]{
-			{Name: "command", About: "the command", Cell: func(c row) render.Cell { return render.Own(c.Command) }},
-			{Name: "writes", About: "what it may change: money, service, sandbox, files", Cell: func(c row) render.Cell {
-				return render.Own(strings.Trim(fmt.Sprint(c.Writes), "[]"))
-			}},
-			{Name: "asks", About: "whether it asks a person", Cell: func(c row) render.Cell { return render.Bool(c.Asks) }},
-			{Name: "exit_codes", About: "the codes that it may end with", Extra: true, Cell: func(c row) render.Cell {
-				return render.Own(strings.Trim(fmt.Sprint(c.ExitCodes), "[]"))
-			}},
-			{Name: "schema", About: "the name that till schema has for what it prints", Extra: true,
-				Cell: func(c row) render.Cell { return render.Own(c.Schema) }},
-			{Name: "about", About: "what it does", Cell: func(c row) render.Cell { return render.Own(c.About) }},
-		},
-	}
+	words := func(list any) string { return strings.Trim(fmt.Sprint(list), "[]") }
+	return render.ViewOf(func(c row) string { return c.Command },
+		render.Field("command", "the command", render.Own, func(c row) string { return c.Command }),
+		render.Field("writes", "what it may change: money, service, sandbox, files", render.Own,
+			func(c row) string { return words(c.Writes) }),
+		render.Field("asks", "whether it asks a person", render.Bool, func(c row) bool { return c.Asks }),
+		render.Field("exit_codes", "the codes that it may end with", render.Own,
+			func(c row) string { return words(c.ExitCodes) }),
+		render.Field("schema", "the name that till schema has for what it prints", render.Own,
+			func(c row) string { return c.Schema }),
+		render.Field("about", "what it does", render.Own, func(c row) string { return c.About })).
+		Extra("exit_codes", "schema")
 }
 
 // Tree returns all commands and topics with their help. It is for the man pages, which are made when till is

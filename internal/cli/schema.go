@@ -68,12 +68,8 @@ func printSchema(a *cmdutil.App, cmd *cobra.Command, name string) error {
 }
 
 func schemaNamesView(money.Registry) render.View[string] {
-	return render.View[string]{
-		ID:   func(name string) string { return name },
-		JSON: render.Value[string](),
-		Columns: []render.Column[string]{render.Field("name", "what there is a schema of: a command, or another name",
-			render.Own, func(name string) string { return name })},
-	}
+	own := func(name string) string { return name }
+	return render.ViewOf(own, render.Field("name", "what there is a schema of: a command, or another name", render.Own, own))
 }
 
 // schemaJSON is what every schema has.

@@ -86,18 +86,13 @@ func (b build) String() string {
 }
 
 func buildView(money.Registry) render.View[build] {
-	return render.View[build]{
-		ID:   func(b build) string { return b.Version },
-		JSON: render.Value[build](),
-		Columns: []render.Column[build]{
-			render.Field("version", "version of till", render.Own, func(b build) string { return b.Version }),
-			render.Field("commit", "commit that it was built from", render.Own, func(b build) string { return b.Commit }),
-			render.Field("committed", "time of that commit", render.Own, func(b build) string { return b.Committed }),
-			render.Field("modified", "whether files were changed after that commit", render.Bool,
-				func(b build) bool { return b.Modified }),
-			render.Field("go", "version of Go that built it", render.Own, func(b build) string { return b.Go }),
-			render.Field("platform", "operating system and processor that it runs on", render.Own,
-				func(b build) string { return b.Platform }),
-		},
-	}
+	return render.ViewOf(func(b build) string { return b.Version },
+		render.Field("version", "version of till", render.Own, func(b build) string { return b.Version }),
+		render.Field("commit", "commit that it was built from", render.Own, func(b build) string { return b.Commit }),
+		render.Field("committed", "time of that commit", render.Own, func(b build) string { return b.Committed }),
+		render.Field("modified", "whether files were changed after that commit", render.Bool,
+			func(b build) bool { return b.Modified }),
+		render.Field("go", "version of Go that built it", render.Own, func(b build) string { return b.Go }),
+		render.Field("platform", "operating system and processor that it runs on", render.Own,
+			func(b build) string { return b.Platform }))
 }
