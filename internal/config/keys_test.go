@@ -204,15 +204,6 @@ func TestKeyFromAPipe(t *testing.T) {
 	}
 }
 
-func TestKeyFileInTheHomeDirectory(t *testing.T) {
-	in := input(t, write(t, profileWith("api_key_file: ~/k")), nil)
-	must(t, os.WriteFile(filepath.Join(in.Home, "k"), []byte("home"), 0o600))
-	s, err := Resolve(in)
-	if key, _, err2 := (Keys{Env: noEnv}).Key(context.Background(), s); key != "home" || err != nil || err2 != nil {
-		t.Errorf("%q, %v, %v", key, err, err2)
-	}
-}
-
 func TestKeyCommand(t *testing.T) {
 	run := func(body string, args ...string) (string, string, error) {
 		words := "[" + script(t, body)
