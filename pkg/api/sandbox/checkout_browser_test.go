@@ -10,18 +10,7 @@ import (
 	"testing"
 
 	"example.com/till/e2e/chromium"
-	"example.com/till/pkg/api/sandbox"
 )
-
-// browse starts a browser, and a sandbox at an address.
-func browse(t *testing.T, opts ...sandbox.Option) (b *chromium.Browser, box box, address string) {
-	box = newBox(t, opts...)
-	service := httptest.NewServer(box)
-	t.Cleanup(service.Close)
-	b = chromium.Start(t)
-	b.Use(chromium.Screen(1280, 800, "light"))
-	return b, box, service.URL
-}
 
 // TestCheckoutInBrowser checks that a customer who comes from the shop can pay with the button and returns to
 // the shop, through its redirects to any origin. Back leads to the invoice as it is, and not as it was. No script
@@ -84,7 +73,10 @@ func TestCheckoutInBrowser(t *testing.T) {
 
 // TestPagesInBrowser checks that every page fits every screen, and looks as designed.
 func TestPagesInBrowser(t *testing.T) {
-	b, box, service := browse(t, set("payment_fails", "always"))
+	b, box := chromium.Start(t), newBox(t, set("payment_fails", "always"))
+	server := httptest.NewServer(box)
+	defer server.Close()
+	b.Use(chromium.Screen(1280, 800, "light"))
 	invoice := func(title, currency, item, amount string) string {
 		return box.create(invoicePath, fmt.Sprintf(`{"title":%q,"number":1001,"currency":%s,
 			"items":[{"name":%q,"amount":%q},{"name":"Shipping","amount":"450"}],
@@ -111,7 +103,7 @@ func TestPagesInBrowser(t *testing.T) {
 	} {
 		for _, look := range chromium.Looks() {
 			b.Use(look)
-			b.Open(service + page.path)
+			b.Open(server.URL + page.path)
 			got := b.ContentWidth()
 			failIf(t, got > look.Width, "%s, %s: it is %d wide", page.name, look, got)
 			picture := b.Picture(page.name + "-" + look.String())

