@@ -141,13 +141,7 @@ func TestChoices(t *testing.T) {
 		{"envelope=as_shown", "POST /sandbox/pay {}", "", "400 invalid_body"},
 	} {
 		t.Run(c.settings+" "+c.call, func(t *testing.T) {
-			var opts []sandbox.Option
-			for setting := range strings.SplitSeq(c.settings, "; ") {
-				if name, value, found := strings.Cut(setting, "="); found {
-					opts = append(opts, set(name, value))
-				}
-			}
-			b := newBox(t, opts...)
+			b := newBox(t, settings(c.settings)...)
 			var ids []string // with the names
 			if strings.Contains(c.call, "RESELLER") {
 				id, invoice, _ := b.paidReseller()
@@ -165,6 +159,16 @@ func TestChoices(t *testing.T) {
 			b.answers(b.send(method, path, body), named.Replace(c.at), named.Replace(c.want))
 		})
 	}
+}
+
+// settings reads settings such as "first_page=0; list_order=oldest".
+func settings(text string) (opts []sandbox.Option) {
+	for setting := range strings.SplitSeq(text, "; ") {
+		if name, value, found := strings.Cut(setting, "="); found {
+			opts = append(opts, set(name, value))
+		}
+	}
+	return opts
 }
 
 // answers compares an answer, or the part of it at a path of keys and indices, with JSON, with "absent", with "ok",

@@ -139,8 +139,8 @@ func moments(t *testing.T, path string) (all []time.Time) {
 // and their chains, before anything else, whichever request looks.
 func TestJumpInOrderAndOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "box.db")
-	settings := []sandbox.Option{set("withdrawal_pace", refunds), set("invoice_expiry", "100s")}
-	one, two := sharedBox(t, path, settings...), sharedBox(t, path, settings...)
+	opts := settings("withdrawal_pace=" + refunds + "; invoice_expiry=100s")
+	one, two := sharedBox(t, path, opts...), sharedBox(t, path, opts...)
 	const each = 20
 	for i := range each {
 		one.create(createPath, btcBody)
@@ -162,7 +162,7 @@ func TestJumpInOrderAndOnce(t *testing.T) {
 	failIf(t, len(all) != 3*each || !slices.IsSortedFunc(all, time.Time.Compare), "%d moves: %v", len(all), all)
 	failIf(t, funds == 1_000_000_00000000, "nothing was withdrawn")
 	equal(t, two.Balance("Btc"), 1_000_000_00000000, "the balance")
-	again := sharedBox(t, path, settings...)
+	again := sharedBox(t, path, opts...)
 	*again.now = *one.now
 	equal(t, again.everythingIn(), one.everythingIn(), "after a restart")
 	equal(t, len(moments(t, path)), len(all), "moves after a restart")

@@ -2,6 +2,7 @@ package sandbox_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 )
@@ -33,56 +34,41 @@ func fill(b box, n int) (ids []string) {
 	return ids
 }
 
+// TestPages checks the pages of seven withdrawals.
 func TestPages(t *testing.T) {
-	type page struct{ base, order, number, want string }
-	for _, test := range []page{
-		{"1", "newest", "1", "765"}, {"1", "newest", "2", "432"}, {"1", "newest", "3", "1"},
-		{"0", "newest", "0", "765"}, {"0", "newest", "1", "432"}, {"0", "newest", "2", "1"},
-		{"1", "oldest", "1", "123"}, {"1", "oldest", "3", "7"},
-		{"0", "oldest", "0", "123"}, {"0", "oldest", "2", "7"},
-		// Pages that do not exist.
-		{"1", "newest", "0", ""}, {"1", "newest", "4", ""}, {"0", "newest", "3", ""},
-		{"1", "newest", "9223372036854775807", ""},
+	const sizes = "default_page_size=2; max_page_size=4"
+	for _, c := range []struct{ settings, query, want string }{ // want are the order ids, or a refusal
+		{"", "page_size=3", "765"}, {"", "page_size=3&page=1", "765"}, {"", "page_size=3&page=2", "432"},
+		{"", "page_size=3&page=3", "1"}, {"", "page_size=3&page=0", ""}, {"", "page_size=3&page=4", ""},
+		{"", "page_size=3&page=9223372036854775807", ""}, {"first_page=0", "page_size=3&page=0", "765"},
+		{"first_page=0", "page_size=3&page=2", "1"}, {"first_page=0", "page_size=3&page=3", ""},
+		{"list_order=oldest", "page_size=3", "123"}, {"list_order=oldest", "page_size=3&page=3", "7"},
+		{"first_page=0; list_order=oldest", "page_size=3&page=2", "7"},
+		{"page_out_of_range=reject", "page_size=3&page=4", "400 page_out_of_range 4"},
+		{"first_page=0; page_out_of_range=reject", "page_size=3&page=3", "400 page_out_of_range 3"},
+		{"page_out_of_range=clamp", "page_size=3&page=4", "1"}, {"page_out_of_range=clamp", "page_size=3&page=0", "765"},
+		{"first_page=0; page_out_of_range=clamp", "page_size=3&page=3", "1"}, {sizes, "", "76"},
+		{sizes, "page_size=5", "400 invalid_query page_size 4"}, {sizes + "; page_size_too_large=clamp", "page_size=5", "7654"},
+		{"", "page_size=0", "400 invalid_query"}, {"", "page_size=-1", "400 invalid_query"},
+		{"", "page_size=x", "400 invalid_query"}, {"", "page_size=", "400 invalid_query"}, {"", "page=-1", "400 invalid_query"},
+		{"", "page=1.0", "400 invalid_query"}, {"", "page=01", "400 invalid_query"}, {"", "page=1&page=2", "400 invalid_query"},
+		{"", "size=3", "400 invalid_query"},
 	} {
-		b := newBox(t, set("first_page", test.base), set("list_order", test.order))
+		b := newBox(t, settings(c.settings)...)
 		fill(b, 7)
-		got := b.post(listPath+"?page_size=3&page="+test.number, everything)
-		failIf(t, orders(t, got) != test.want, "%+v: got %q", test, orders(t, got))
+		w := b.send("POST", listPath+"?"+c.query, everything)
+		if strings.Contains(c.want, " ") {
+			b.answers(w, "", c.want)
+			continue
+		}
+		got := b.ok(w)
+		equal(t, orders(t, got), c.want, "%s %s", c.settings, c.query)
 		same(t, at(t, got, "total"), "7")
-		same(t, at(t, got, "page_count"), "3")
+		if strings.HasPrefix(c.query, "page_size=3") {
+			same(t, at(t, got, "page_count"), "3")
+		}
 	}
-}
-
-func TestPageOutOfRange(t *testing.T) {
-	for _, base := range []string{"0", "1"} {
-		beyond := map[string]string{"0": "3", "1": "4"}[base]
-		b := newBox(t, set("first_page", base), set("page_out_of_range", "reject"))
-		b.refused(b.send("POST", listPath+"?page="+beyond, everything), 400, "page_out_of_range", beyond)
-		b.post(listPath+"?page="+base, everything) // an empty list has a first page
-
-		b = newBox(t, set("first_page", base), set("page_out_of_range", "clamp"))
-		fill(b, 7)
-		equal(t, orders(t, b.post(listPath+"?page_size=3&page="+beyond, everything)), "1", "base %s: clamped to", base)
-	}
-	b := newBox(t, set("page_out_of_range", "clamp"))
-	fill(b, 3)
-	equal(t, orders(t, b.post(listPath+"?page_size=2&page=0", everything)), "32", "the page instead of page 0")
-}
-
-func TestPageSizes(t *testing.T) {
-	b := newBox(t, set("default_page_size", "2"), set("max_page_size", "4"))
-	fill(b, 5)
-	equal(t, orders(t, b.post(listPath, everything)), "54", "the default page is")
-	b.refused(b.send("POST", listPath+"?page_size=5", everything), 400, "invalid_query", "page_size", "4")
-	for _, bad := range []string{"page_size=0", "page_size=-1", "page_size=x", "page_size=", "page=-1", "page=1.0",
-		"page=01", "page=1&page=2", "size=3"} {
-		b.refused(b.send("POST", listPath+"?"+bad, everything), 400, "invalid_query")
-	}
-	b = newBox(t, set("default_page_size", "2"), set("max_page_size", "4"), set("page_size_too_large", "clamp"))
-	fill(b, 5)
-	got := b.post(listPath+"?page_size=5", everything)
-	failIf(t, orders(t, got) != "5432", "the clamped page is %q", orders(t, got))
-	same(t, at(t, got, "page_count"), "2")
+	newBox(t, set("page_out_of_range", "reject")).post(listPath+"?page=1", everything) // an empty list has a first page
 }
 
 func TestFilters(t *testing.T) {
@@ -91,23 +77,18 @@ func TestFilters(t *testing.T) {
 	for _, id := range ids[:2] {
 		must(t, b.AdvanceWithdrawal(id, "Processing"))
 	}
-	for _, test := range []struct{ filter, want string }{
-		{everything, "654321"},
-		{`{"currencies":[{"Crypto":"Btc"}],"tags":[]}`, "531"},
-		{`{"currencies":[{"Crypto":"Btc"},{"Crypto":"Ltc"}],"tags":[]}`, "654321"},
-		{`{"currencies":[{"Fiat":"Usd"}],"tags":[]}`, ""},
-		{`{"currencies":[],"tags":["Processing"]}`, "21"},
-		{`{"currencies":[],"tags":["New"]}`, "6543"},
-		{`{"currencies":[{"Crypto":"Btc"}],"tags":["Processing"]}`, "1"},
-		{`{"currencies":[],"tags":[],"from":"2026-05-03T10:04:00"}`, "654"},
-		{`{"currencies":[],"tags":[],"to":"2026-05-03T10:04:00"}`, "4321"},
-		{`{"currencies":[],"tags":[],"from":"2026-05-03T10:04:00","to":"2026-05-03T10:04:00"}`, "4"},
-		{`{"currencies":[],"tags":[],"from":"2026-05-03T12:04:00+02:00","to":"2026-05-03T10:05:00Z"}`, "54"},
-		{`{"currencies":[],"tags":[],"from":"2026-05-03T10:04:01","to":"2026-05-03T10:04:59"}`, ""},
-		{`{"currencies":[{"Crypto":"Btc"}],"tags":["New"],"from":"2026-05-03T10:04:00","to":null}`, "5"},
+	for _, test := range []struct{ currencies, tags, more, want string }{
+		{"", "", "", "654321"}, {`{"Crypto":"Btc"}`, "", "", "531"}, {`{"Crypto":"Btc"},{"Crypto":"Ltc"}`, "", "", "654321"},
+		{`{"Fiat":"Usd"}`, "", "", ""}, {"", `"Processing"`, "", "21"}, {"", `"New"`, "", "6543"},
+		{`{"Crypto":"Btc"}`, `"Processing"`, "", "1"}, {"", "", `,"from":"2026-05-03T10:04:00"`, "654"},
+		{"", "", `,"to":"2026-05-03T10:04:00"`, "4321"},
+		{"", "", `,"from":"2026-05-03T10:04:00","to":"2026-05-03T10:04:00"`, "4"},
+		{"", "", `,"from":"2026-05-03T12:04:00+02:00","to":"2026-05-03T10:05:00Z"`, "54"},
+		{"", "", `,"from":"2026-05-03T10:04:01","to":"2026-05-03T10:04:59"`, ""},
+		{`{"Crypto":"Btc"}`, `"New"`, `,"from":"2026-05-03T10:04:00","to":null`, "5"},
 	} {
-		got := b.post(listPath, test.filter)
-		failIf(t, orders(t, got) != test.want, "%s: got %q, want %q", test.filter, orders(t, got), test.want)
+		got := b.post(listPath, fmt.Sprintf(`{"currencies":[%s],"tags":[%s]%s}`, test.currencies, test.tags, test.more))
+		equal(t, orders(t, got), test.want, "%+v", test)
 		same(t, at(t, got, "total"), fmt.Sprint(len(test.want)))
 	}
 }
@@ -140,26 +121,19 @@ func TestFilterRefused(t *testing.T) {
 	b.refused(b.send("POST", listPath, `{"currencies":[{"Crypto":"Doge"}],"tags":[]}`), 400, "unknown_currency", "Doge")
 }
 
-// TestListAfterClockSetBack checks that lists are in order of creation even if the clock was set back.
+// TestListAfterClockSetBack checks that lists are in order of creation even if the clock was set back, and that a
+// time from an answer, sent as a filter, finds its record.
 func TestListAfterClockSetBack(t *testing.T) {
 	b := newBox(t)
 	for i, minute := range []time.Duration{5, 9, 7, 7, 1} {
-		*b.now = start.Add(minute * time.Minute)
-		b.create(createPath, fmt.Sprintf(`{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":10}},"address":"a",`+
-			`"external_order_id":"%d"}`, i))
+		*b.now = start.Add(minute*time.Minute + 700*time.Millisecond)
+		b.create(createPath, strings.Replace(btcBody, "{", fmt.Sprintf(`{"external_order_id":"%d",`, i), 1))
 	}
-	equal(t, orders(t, b.post(listPath, everything)), "13204", "the orders, newest first")
-	if got := orders(t, b.post(listPath, `{"currencies":[],"tags":[],"from":"2026-05-03T10:05:00",`+
-		`"to":"2026-05-03T10:07:00"}`)); got != "320" {
-		t.Errorf("got %q, want 320", got)
+	all := b.post(listPath, everything)
+	equal(t, orders(t, all), "13204", "the orders, newest first")
+	shown := at(t, all, "page_content", 0, "statuses", 0, "at").(string)
+	for filter, want := range map[string]string{`"from":"2026-05-03T10:05:00","to":"2026-05-03T10:07:00"`: "320",
+		fmt.Sprintf(`"from":%[1]q,"to":%[1]q`, shown): "1"} {
+		equal(t, orders(t, b.post(listPath, `{"currencies":[],"tags":[],`+filter+`}`)), want, "%s: the orders", filter)
 	}
-}
-
-// TestShownTimesFilter checks that a time from an answer, sent as a filter, finds its record.
-func TestShownTimesFilter(t *testing.T) {
-	b := newBox(t)
-	*b.now = start.Add(700 * time.Millisecond)
-	shown := at(t, b.get(getPath+b.create(createPath, btcBody)), "statuses", 0, "at").(string)
-	got := b.post(listPath, fmt.Sprintf(`{"currencies":[],"tags":[],"from":%[1]q,"to":%[1]q}`, shown))
-	same(t, at(t, got, "total"), "1")
 }
