@@ -85,8 +85,8 @@ func listenForCallbacks(s *cmdutil.Session, flags callbackFlags) error {
 	if err != nil {
 		return err
 	}
-	ready := jsonReadyFile("ready-file", flags.ready, "url")
-	if err := ready.prepare(s.Cmd.Flags()); err != nil {
+	ready := jsonReadyFile(flags.ready, "url")
+	if err := ready.prepare(); err != nil {
 		return err
 	}
 	listener, err := listenOn(flags.listen)

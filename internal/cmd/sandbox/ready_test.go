@@ -6,75 +6,43 @@ import (
 	"testing"
 
 	"example.com/till/internal/cmdutil"
-	"github.com/spf13/pflag"
 )
 
+// TestReadyFileReplacesOnlyItsOwn checks which files count as those of an earlier run. The scripts show how a file
+// comes and goes.
 func TestReadyFileReplacesOnlyItsOwn(t *testing.T) {
-	const json, env = false, true
-	for name, c := range map[string]struct {
-		text    string
-		env, ok bool
+	path := filepath.Join(t.TempDir(), "file")
+	for text, c := range map[string]struct {
+		file *readyFile
+		ours bool
 	}{
-		"empty": {"", json, true}, "an earlier run's": {`{"url":"http://127.0.0.1:1"}` + "\n", json, true},
-		"more keys": {`{"url":"x","mine":"y"}`, json, false}, "no JSON": {"notes", json, false},
-		"an earlier env":  {"TILL_BASE_URL=x\nTILL_API_KEY=y\n", env, true},
-		"somebody's .env": {"TILL_BASE_URL=x\nDATABASE_URL=y\n", env, false},
+		"": {jsonReadyFile(path, "url"), true}, `{"url":"http://127.0.0.1:1"}` + "\n": {jsonReadyFile(path, "url"), true},
+		`{"url":"x","mine":"y"}`: {jsonReadyFile(path, "url"), false}, "notes": {jsonReadyFile(path, "url"), false},
+		"TILL_BASE_URL=x\nTILL_API_KEY=y\n": {envReadyFile(path), true},
+		"TILL_BASE_URL=x\nDATABASE_URL=y\n": {envReadyFile(path), false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "file")
-			if err := os.WriteFile(path, []byte(c.text), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			file := jsonReadyFile("ready-file", path, "url")
-			if c.env {
-				file = envReadyFile("env-file", path)
-			}
-			err := file.prepare(pflag.NewFlagSet("", pflag.ContinueOnError))
-			if !c.ok {
-				if cmdutil.Explain(err).Code != cmdutil.ExitUsage {
-					t.Errorf("prepare = %v, want a refusal", err)
-				}
-				if text, _ := os.ReadFile(path); string(text) != c.text {
-					t.Errorf("the file was touched: %q", text)
-				}
-				return
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := os.Stat(path); err == nil {
-				t.Error("the stale file is still there")
-			}
-			if err := file.publish([]byte("new")); err != nil {
-				t.Fatal(err)
-			}
-			info, err := os.Stat(path)
-			if err != nil || info.Mode().Perm() != 0o600 {
-				t.Errorf("published as %v, %v", info, err)
-			}
-			if err := file.retract(); err != nil {
-				t.Error(err)
-			}
-			if left, _ := os.ReadDir(filepath.Dir(path)); len(left) != 0 {
-				t.Errorf("left behind: %v", left)
-			}
-		})
+		must(t, os.WriteFile(path, []byte(text), 0o644))
+		err := c.file.prepare()
+		left, gone := os.ReadFile(path)
+		if (err == nil) != c.ours || (gone != nil) != c.ours || string(left) != text && !c.ours {
+			t.Errorf("%q: prepare = %v, and leaves %q, %v", text, err, left, gone)
+		}
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
 func TestReadyFileOfAnotherStays(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "file")
-	file := jsonReadyFile("ready-file", path, "url")
-	if err := file.publish([]byte("first")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte("second"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := file.retract(); err != nil {
-		t.Fatal(err)
-	}
-	if text, _ := os.ReadFile(path); string(text) != "second" {
+	file := jsonReadyFile(filepath.Join(t.TempDir(), "file"), "url")
+	must(t, file.publish([]byte("first")))
+	must(t, os.WriteFile(file.Path, []byte("second"), 0o600))
+	must(t, file.retract())
+	if text, _ := os.ReadFile(file.Path); string(text) != "second" {
 		t.Errorf("the file is %q", text)
 	}
 }
@@ -86,8 +54,7 @@ func TestReadyFileRefusesOddPlaces(t *testing.T) {
 		t.Skip(err)
 	}
 	for _, path := range []string{dir, link, "/dev/null", filepath.Join(dir, "none", "file")} {
-		if err := jsonReadyFile("ready-file", path, "url").prepare(pflag.NewFlagSet("",
-			pflag.ContinueOnError)); cmdutil.Explain(err).Code != cmdutil.ExitUsage {
+		if err := jsonReadyFile(path, "url").prepare(); cmdutil.Explain(err).Code != cmdutil.ExitUsage {
 			t.Errorf("%s: %v", path, err)
 		}
 	}

@@ -109,16 +109,13 @@ func quoteForShell(text string) string {
 // withSandbox runs work with a sandbox, and removes the sandbox again: when it returns, its port and its
 // files are gone. The channel broke yields an error if the sandbox ends before the work.
 func withSandbox(
-	s *cmdutil.Session, cmd *cobra.Command, flags serverFlags, work func(at sandboxAddress, broke <-chan error) error,
+	s *cmdutil.Session, flags serverFlags, work func(at sandboxAddress, broke <-chan error) error,
 ) error {
-	if flags.state == "" {
-		return cmdutil.UsageError("--state: the name of the file is empty", cmdutil.UnsetHint)
-	}
 	server, err := newSandbox(s, flags)
 	if err != nil {
 		return err
 	}
-	ready, env, err := flags.readyFiles(cmd)
+	ready, env, err := flags.readyFiles()
 	if err != nil {
 		return err
 	}
@@ -180,16 +177,16 @@ func serveOn(s *cmdutil.Session, server *sandbox.Server, listener net.Listener) 
 	}
 }
 
-func (flags serverFlags) readyFiles(cmd *cobra.Command) (ready, env *readyFile, err error) {
-	ready = jsonReadyFile("ready-file", flags.readyFile, "base_url", "api_key")
-	env = envReadyFile("env-file", flags.env)
-	if ready.path != "" && ready.path == env.path {
+func (flags serverFlags) readyFiles() (ready, env *readyFile, err error) {
+	ready = jsonReadyFile(flags.readyFile, "base_url", "api_key")
+	env = envReadyFile(flags.env)
+	if ready.Path != "" && ready.Path == env.Path {
 		return nil, nil, cmdutil.UsageError("--ready-file and --env-file name the same file", "name two")
 	}
-	if err := ready.prepare(cmd.Flags()); err != nil {
+	if err := ready.prepare(); err != nil {
 		return nil, nil, err
 	}
-	return ready, env, env.prepare(cmd.Flags())
+	return ready, env, env.prepare()
 }
 
 // emptyJournal makes a journal in a directory of its own: a command that only reads one does not make it, and one

@@ -30,7 +30,7 @@ func serveCommand(a *cmdutil.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return withSandbox(s, cmd, flags, func(at sandboxAddress, broke <-chan error) error {
+			return withSandbox(s, flags, func(at sandboxAddress, broke <-chan error) error {
 				if err := out.One(at); err != nil {
 					return err
 				}
@@ -130,7 +130,7 @@ func runWithSandbox(s *cmdutil.Session, cmd *cobra.Command, flags serverFlags, c
 	child.Stdin, child.Stdout, child.Stderr = s.IO.In, s.IO.Out, s.IO.Err
 	child.WaitDelay = time.Second // applies only if one of them is not a file
 	told := s.CanAsk() && !s.Quiet && isShell(command)
-	err := withSandbox(s, cmd, flags, func(at sandboxAddress, broke <-chan error) error {
+	err := withSandbox(s, flags, func(at sandboxAddress, broke <-chan error) error {
 		if err := s.Ctx.Err(); err != nil { // a signal came before there was a process to pass it on to
 			return err
 		}

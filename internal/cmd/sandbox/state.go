@@ -97,31 +97,23 @@ func dumpCommand(a *cmdutil.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			view := render.View[json.RawMessage]{JSON: render.Received[json.RawMessage](func(m json.RawMessage) []byte { return m })}
-			// else it is JSON anyway
-			shaped := s.Render.Filter != nil || s.Template != "" || !s.Origin("output").IsDefault()
-			if shaped {
-				if _, err := cmdutil.NewOutput(s, view); err != nil {
-					return err
-				}
-			}
-			if s.Render.Format == render.CSV {
+			switch s.Render.Format {
+			case render.CSV:
 				return cmdutil.UsageError("a dump is not a list of rows, so it has no CSV form",
 					"leave --output out for JSON")
+			case render.Table:
+				s.Render.Format = render.JSON
+			}
+			out, err := cmdutil.NewOutput(s, render.View[json.RawMessage]{
+				JSON: render.Received[json.RawMessage](func(m json.RawMessage) []byte { return m })})
+			if err != nil {
+				return err
 			}
 			dump, err := ask[json.RawMessage](s, "/sandbox/dump")
 			if err != nil {
 				return err
 			}
-			s.Spinner.Stop()
-			if shaped {
-				return view.One(s.IO.Out, s.Render, dump)
-			}
-			var b bytes.Buffer
-			if err := json.Indent(&b, dump, "", "  "); err != nil {
-				return err
-			}
-			return a.WriteData(b.String() + "\n")
+			return out.One(dump)
 		},
 	})
 }
