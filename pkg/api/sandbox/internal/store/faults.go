@@ -20,6 +20,12 @@ type Delivery struct {
 	Due        time.Time `json:"due,omitzero"`       // by the sandbox's clock; not posted earlier, zero from then on
 }
 
+// DueNow returns the change that ends a delay.
+func (d Delivery) DueNow() Change {
+	d.Due = time.Time{}
+	return Change{Delivery: &d}
+}
+
 type Attempt struct {
 	At     time.Time `json:"at"`     // by the sandbox's clock
 	Status int       `json:"status"` // of the HTTP answer; 0 if none came

@@ -17,51 +17,75 @@ type schedule struct {
 	next   atomic.Pointer[time.Time] // when the first is due; nil: nothing is
 }
 
-// An appointment is one move to make. It is void if its record has changed in another way by then.
 type appointment struct {
-	at         time.Time
-	withdrawal string // the id of a withdrawal; empty for an invoice or a delivery
-	statuses   int    // how many the withdrawal had
-	invoice    string
-	delivery   string
+	at time.Time
+
+	// move returns the same change as a control, at the time when it is due, or errVoid if the record has changed
+	// in another way by then.
+	move func(*State) (Change, error)
 }
 
 func (a appointment) MadeAt() time.Time { return a.at }
 
-func (t *schedule) renew(st *State) {
-	t.queue = nil
-	for _, id := range append([]string{st.Merchant}, st.ResellerIDs...) {
-		for _, w := range st.Accounts[id].Withdrawals {
-			t.take(Change{Withdrawal: w})
+var errVoid = refusal.New(refusal.WrongStatus, "It has gone another way.")
+
+// renewSchedule lists what the clock will do with the state.
+func (s *Store) renewSchedule() {
+	s.schedule.queue = nil
+	for _, id := range append([]string{s.state.Merchant}, s.state.ResellerIDs...) {
+		for _, w := range s.state.Accounts[id].Withdrawals {
+			s.plan(Change{Withdrawal: w})
 		}
-		for _, v := range st.Accounts[id].Invoices {
-			t.take(Change{Invoice: v})
+		for _, v := range s.state.Accounts[id].Invoices {
+			s.plan(Change{Invoice: v})
 		}
 	}
-	for _, d := range st.DeliveryOrder {
-		t.take(Change{Delivery: d})
+	for _, d := range s.state.DeliveryOrder {
+		s.plan(Change{Delivery: d})
 	}
-	t.announce()
+	s.schedule.announce()
 }
 
-func (t *schedule) take(c Change) {
+// plan lists what the clock will do after a change.
+func (s *Store) plan(c Change) {
+	t := &s.schedule
+	add := func(at time.Time, move func(*State) (Change, error)) {
+		t.queue = insert(t.queue, appointment{at, move})
+	}
 	if c.Begin != nil {
 		t.queue = nil
 	}
 	if w := c.Withdrawal; w != nil {
 		if step, paced := t.pace[w.Current()]; paced {
-			at := w.Statuses[len(w.Statuses)-1].At.Add(step.after)
-			t.queue = insert(t.queue, appointment{at: at, withdrawal: w.ID, statuses: len(w.Statuses)})
+			id, statuses, at := w.ID, len(w.Statuses), w.Statuses[len(w.Statuses)-1].At.Add(step.after)
+			add(at, func(st *State) (Change, error) {
+				if w := st.Withdrawals[id]; w != nil && len(w.Statuses) == statuses {
+					return s.proceed(st, w, step.to, at)
+				}
+				return Change{}, errVoid
+			})
 		}
 	}
 	if v := c.Invoice; v != nil && v.Phase == Awaiting && t.expiry > 0 {
-		t.queue = insert(t.queue, appointment{at: v.Created.Add(t.expiry), invoice: v.ID})
+		id, at := v.ID, v.Created.Add(t.expiry)
+		add(at, func(st *State) (Change, error) {
+			if v, err := st.waiting(id); err == nil {
+				return v.expire(at), nil
+			}
+			return Change{}, errVoid
+		})
 	}
 	if d := c.Delivery; d != nil && d.State == Pending && !d.Due.IsZero() {
-		t.queue = insert(t.queue, appointment{at: d.Due, delivery: d.ID})
+		id, at := d.ID, d.Due
+		add(at, func(st *State) (Change, error) {
+			if d := st.Deliveries[id]; d != nil && d.State == Pending && d.Due.Equal(at) {
+				return d.DueNow(), nil
+			}
+			return Change{}, errVoid
+		})
 	}
 	for _, next := range c.Then {
-		t.take(next)
+		s.plan(next)
 	}
 }
 
@@ -91,7 +115,7 @@ func (s *Store) settle() (made []Change) {
 	for len(t.queue) > 0 && !t.queue[0].at.After(now) {
 		a := t.queue[0]
 		t.queue = t.queue[1:]
-		c, err := s.move(&s.state, a)
+		c, err := a.move(&s.state)
 		switch {
 		case err == errVoid:
 		case err != nil:
@@ -104,33 +128,6 @@ func (s *Store) settle() (made []Change) {
 	t.queue = append(refused, t.queue...)
 	t.announce()
 	return made
-}
-
-var errVoid = refusal.New(refusal.WrongStatus, "It has gone another way.")
-
-// move returns the change for an appointment: the same as by a control, at the time when it was due.
-func (s *Store) move(st *State, a appointment) (Change, error) {
-	if a.invoice != "" {
-		v, err := st.waiting(a.invoice)
-		if err != nil {
-			return Change{}, errVoid
-		}
-		return v.expire(a.at), nil
-	}
-	if a.delivery != "" {
-		d := st.Deliveries[a.delivery]
-		if d == nil || d.State != Pending || !d.Due.Equal(a.at) {
-			return Change{}, errVoid
-		}
-		due := *d
-		due.Due = time.Time{}
-		return Change{Delivery: &due}, nil
-	}
-	w := st.Withdrawals[a.withdrawal]
-	if w == nil || len(w.Statuses) != a.statuses {
-		return Change{}, errVoid
-	}
-	return s.proceed(st, w, s.Terms().Pace[w.Current()].to, a.at)
 }
 
 // MaxOffset is how far the sandbox's clock may be from the machine's: a century.

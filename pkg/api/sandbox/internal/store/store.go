@@ -66,7 +66,7 @@ func (s *Store) setTerms(t *Terms) {
 func (s *Store) Follow(t *Terms, changed func()) error {
 	s.mu.Lock()
 	s.setTerms(t)
-	s.schedule.renew(&s.state)
+	s.renewSchedule()
 	changed()
 	s.mu.Unlock()
 	return s.Write(nil)
@@ -216,7 +216,7 @@ func (s *Store) apply(c Change) {
 		}
 	}
 	s.Offset.Store(int64(s.state.Offset))
-	s.schedule.take(c)
+	s.plan(c)
 	s.schedule.announce()
 	list := s.state.Faults
 	s.Faults.Store(&list)

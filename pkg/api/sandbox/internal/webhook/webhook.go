@@ -311,7 +311,12 @@ func (c *Sender) Resend(ctx context.Context, id string) (now store.Delivery, err
 	case d.Due.IsZero():
 		started = c.start(key, true, c.deliver)
 	default:
-		err = c.makeDue(id) // this starts a round
+		err = c.store.Write(func(st *store.State) (store.Change, error) { // this starts a round
+			if d := st.Deliveries[id]; d != nil {
+				return d.DueNow(), nil
+			}
+			return store.Change{}, errGone
+		})
 	}
 	if !started && c.ctx.Err() == nil {
 		err = refusal.New(refusal.WrongStatus,
@@ -340,18 +345,6 @@ func (c *Sender) Resend(ctx context.Context, id string) (now store.Delivery, err
 		err = errEnding
 	}
 	return now, err
-}
-
-func (c *Sender) makeDue(id string) error {
-	return c.store.Write(func(st *store.State) (store.Change, error) {
-		d := st.Deliveries[id]
-		if d == nil {
-			return store.Change{}, errGone
-		}
-		due := *d // it may have become due, and been posted, meanwhile
-		due.Due = time.Time{}
-		return store.Change{Delivery: &due}, nil
-	})
 }
 
 // StartMissing starts the rounds that are missing: of what was pending when the state was opened or begun, and of
