@@ -116,7 +116,8 @@ func TestTimesFollowTheClock(t *testing.T) {
 
 // TestDumpKeepsEverythingButTheIdentity checks that a dump keeps everything except the identity.
 func TestDumpKeepsEverythingButTheIdentity(t *testing.T) {
-	b := newBox(t, sandbox.WithSeed("demo"))
+	b := callbackBox(t, sandbox.WithSeed("demo"), set("callback_backoff", "1h"))
+	b.mustAdvance(b.withCallback(newReceiver(t, failing(1)).URL), "Processing", "Completed")
 	id, key := b.reseller("Shop")
 	b.ok(b.sendAs(key, "POST", invoicePath, strings.Replace(usdInvoice, "{", `{"number":0,`, 1)))
 	b.create(createPath, `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":100100000000000}},"address":"a",`+

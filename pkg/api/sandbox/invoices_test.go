@@ -42,15 +42,3 @@ func TestInvoiceRefused(t *testing.T) {
 	b.refused(b.send("POST", invoicePath, strings.Replace(good, `"2"`, `"9223372036854775807"`, 1)), 422,
 		"amount_too_large", "items")
 }
-
-func TestInvoiceDuplicateOrderID(t *testing.T) {
-	body := strings.Replace(usdInvoice, `{`, `{"order_id":"A",`, 1)
-	b := newBox(t)
-	b.create(invoicePath, body)
-	b.create(invoicePath, body)
-	b = newBox(t, set("duplicate_invoice_order_ids", "reject"))
-	b.create(invoicePath, body)
-	b.refused(b.send("POST", invoicePath, body), 422, "duplicate_order_id", "A")
-	b.create(invoicePath, usdInvoice)
-	b.create(invoicePath, usdInvoice)
-}

@@ -81,22 +81,6 @@ func TestForeignHostIsRefused(t *testing.T) {
 	equal(t, b.with("GET", "/api/invites", "", "Host", "").Code, 200, "the Host of the URL")
 }
 
-func TestForeignOriginIsRefused(t *testing.T) {
-	b := newBox(t)
-	for header, want := range map[[2]string]int{
-		{"Origin", "http://localhost:80"}: 200, {"Sec-Fetch-Site", "same-origin"}: 200, {"Sec-Fetch-Site", "none"}: 200,
-		{"Origin", "http://localhost:81"}: 403, {"Origin", "https://evil.example"}: 403, {"Origin", "null"}: 403,
-		{"Sec-Fetch-Site", "cross-site"}: 403, {"Sec-Fetch-Site", "same-site"}: 403,
-	} {
-		for method, path := range map[string]string{"GET": "/api/invites", "POST": listPath} {
-			r := httptest.NewRequest(method, "http://localhost:80"+path, strings.NewReader(everything))
-			r.Header.Set("Authorization", "Bearer "+b.Key())
-			r.Header.Set(header[0], header[1])
-			equal(t, b.do(r).Code, want, "%s with %s", method, header)
-		}
-	}
-}
-
 func TestBodyLimit(t *testing.T) {
 	b := newBox(t)
 	pad := func(n int) string { return btcBody + strings.Repeat(" ", n-len(btcBody)) }

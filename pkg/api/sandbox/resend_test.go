@@ -7,8 +7,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-
-	"example.com/till/pkg/api/sandbox"
 )
 
 // TestResend checks that a delivery that is posted again has the same body, and that a delivered one stays so.
@@ -88,23 +86,6 @@ func TestServeEndsDespiteCallback(t *testing.T) {
 	if text := <-answered; !strings.Contains(text, `"state":"pending","attempts":[]`) {
 		t.Errorf("answered was %s", text)
 	}
-}
-
-func TestCallbacksInDump(t *testing.T) {
-	b := newBox(t, set("callback_backoff", "1h"))
-	defer b.Close()
-	in := newReceiver(t, failing(1))
-	b.mustAdvance(b.withCallback(in.URL), "Processing", "Completed")
-	text := dumped(t, b)
-	again := callbackBox(t, sandbox.WithSeedJSON(text))
-	if was, is := fmt.Sprint(b.Deliveries()), fmt.Sprint(again.Deliveries()); was != is {
-		t.Errorf("the log was %s and is %s", was, is)
-	}
-	copied, err := again.Dump()
-	failIf(t, err != nil || string(copied) != string(text), "the dump of a dump is %s, %v", copied, err)
-	_, stop := again.serve()
-	reaches(t, again, "Processing delivered 2, Completed delivered 1")
-	must(t, stop())
 }
 
 // TestConcurrentCallbacks checks that many deliveries at the same time are each posted once and in order.

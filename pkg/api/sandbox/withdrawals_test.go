@@ -98,21 +98,26 @@ func TestWithdrawalFiatEquivalent(t *testing.T) {
 		`"address":"a"}`), 422, "amount_too_large", "Eth")
 }
 
-func TestWithdrawalDuplicateOrderID(t *testing.T) {
-	body := strings.Replace(btcBody, `"address"`, `"external_order_id":"7","address"`, 1)
-	b := newBox(t)
-	first, second := b.create(createPath, body), b.create(createPath, body)
-	failIf(t, first == second, "two withdrawals share an id")
-	b = newBox(t, set("duplicate_order_ids", "reject"))
-	b.create(createPath, body)
-	balance := b.Balance("Btc")
-	b.refused(b.send("POST", createPath, body), 422, "duplicate_order_id", "7")
-	failIf(t, b.Balance("Btc") != balance, "a refused withdrawal took money")
-	_, key := b.reseller("other account")
-	// The merchant's order id is not a duplicate here.
-	b.refused(b.sendAs(key, "POST", createPath, body), 422, "insufficient_funds")
-	b.create(createPath, btcBody)
-	b.create(createPath, btcBody) // two withdrawals without an order id are not duplicates
+// TestDuplicateOrderID checks that an order id is used once by each account, if the settings say so. None is no
+// duplicate of none.
+func TestDuplicateOrderID(t *testing.T) {
+	for path, body := range map[string]string{
+		createPath: strings.Replace(btcBody, "{", `{"external_order_id":"7",`, 1), invoicePath: invoiceBody(`,"order_id":"7"`),
+	} {
+		b := newBox(t)
+		failIf(t, b.create(path, body) == b.create(path, body), "two records share an id")
+		b = newBox(t, set("duplicate_order_ids", "reject"), set("duplicate_invoice_order_ids", "reject"))
+		b.create(path, body)
+		balance := b.Balance("Btc")
+		b.refused(b.send("POST", path, body), 422, "duplicate_order_id", "7")
+		equal(t, b.Balance("Btc"), balance, "the balance after the refusal")
+		_, key := b.reseller("other account")
+		failIf(t, strings.Contains(b.sendAs(key, "POST", path, body).Body.String(), "duplicate"), "it is one of another account")
+		for range 2 {
+			b.create(createPath, btcBody)
+			b.create(invoicePath, usdInvoice)
+		}
+	}
 }
 
 // TestWithdrawalStatuses checks what the script sandbox_advance does not show: times, and flows with a circle.
