@@ -116,8 +116,8 @@ func (l *ledger) withdraw(t *rapid.T) {
 		}
 	}
 
-	body := fmt.Sprintf(`{"currency":{%q:%q},"amount":{%q:{%q:%d}},"address":"a","memo":"m"}`, title(c), c.Code,
-		title(unit), unit.Code, minor)
+	body := fmt.Sprintf(`{"currency":{%q:%q},"amount":{%q:{%q:%d}},"address":"a","memo":"m"}`, c.Kind, c.Code,
+		unit.Kind, unit.Code, minor)
 	w := l.b.send("POST", createPath, body)
 	if enough := cost.IsInt64() && cost.Cmp(reach) <= 0; enough != (w.Code == 200) {
 		t.Fatalf("%s with %v within reach: %d %s", body, reach, w.Code, w.Body)
@@ -142,10 +142,6 @@ func (l *ledger) cancel(t *rapid.T) {
 	d := l.debits[l.open[i]]
 	l.move(d.code, d.minor)
 	l.open = append(l.open[:i], l.open[i+1:]...)
-}
-
-func title(c sandbox.Currency) string {
-	return string(c.Kind)
 }
 
 // TestNoUnitIsCreatedOrLost checks that no funding, withdrawal, swap or refund creates or loses a unit.
