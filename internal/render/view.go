@@ -242,6 +242,11 @@ func Field[T, V any](name, about string, show func(V) Cell, of func(T) V) Column
 	return Column[T]{Name: name, About: about, Cell: func(row T) Cell { return show(of(row)) }}
 }
 
+// AmountField returns a column of amounts.
+func AmountField[T any](name, about string, cell func(T) Cell) Column[T] {
+	return Column[T]{Name: name, About: about, Amount: true, Cell: cell}
+}
+
 // ViewOf returns a view of rows whose JSON is that of the rows themselves. The function id returns what --quiet
 // prints.
 func ViewOf[T any](id func(T) string, columns ...Column[T]) View[T] {

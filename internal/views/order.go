@@ -24,8 +24,11 @@ func Of[T any](id func(T) string, json render.Document[T], columns ...render.Col
 }
 
 // AmountCell shows an amount in units if the decimals of its currency are known, and otherwise in minor
-// units.
+// units. No amount is an empty text.
 func AmountCell(m money.Registry, a api.Amount) render.Cell {
+	if a.Code == "" {
+		return render.Own("")
+	}
 	return render.Amount(a.Minor, a.Code, m.Decimals(a.Code))
 }
 
@@ -211,8 +214,8 @@ func Orders(m money.Registry) render.View[payout.Order] {
 	return Of(func(o row) string { return o.OrderID }, render.Encoded(func(o row) OrderLine { return NewOrderLine(m, o) }),
 		text("order_id", "your own number for the withdrawal", render.Word, func(o row) string { return o.OrderID }),
 		text("state", "what the journal knows: till help payouts", render.Word, func(o row) string { return string(o.State) }),
-		render.Column[row]{Name: "amount", About: "amount to withdraw",
-			Amount: true, Cell: func(o row) render.Cell { return AmountCell(AsSent(m, o), o.Amount) }},
+		render.AmountField("amount", "amount to withdraw",
+			func(o row) render.Cell { return AmountCell(AsSent(m, o), o.Amount) }),
 		text("currency", "currency that is withdrawn", render.Own, func(o row) string { return o.Currency.Code }),
 		render.Field("sent", "when the last attempt began", MomentCell, func(o row) time.Time { return o.Sent }),
 		text("id", "the service's id of the withdrawal, once accepted", render.ID, func(o row) string { return o.ID }),

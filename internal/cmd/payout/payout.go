@@ -102,8 +102,7 @@ func planFactsView(m money.Registry) render.View[planFacts] {
 		text("batch", "batch that the order ids were made for", render.Own, func(f row) string { return f.Batch }),
 		text("since", "the batch's last run when the plan was made", render.Own, func(f row) string { return f.Since }),
 		render.Field("rows", "number of rows", render.Int, func(f row) int64 { return int64(f.Rows) }),
-		render.Column[row]{Name: "totals", About: "total in each currency", Amount: true,
-			Cell: func(f row) render.Cell { return f.totals(m) }},
+		render.AmountField("totals", "total in each currency", func(f row) render.Cell { return f.totals(m) }),
 		render.Field("warnings", "what a person should look at", render.History, row.warnings),
 		text("made", "when the plan was made", render.Own, func(f row) string { return f.Made }),
 		text("expires", "when its run must have begun", render.Own, func(f row) string {

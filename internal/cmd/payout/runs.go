@@ -218,10 +218,9 @@ func runView(money.Registry) render.View[runCounts] {
 		inState(payout.StateConflict), inState(payout.StatePlanned), inState(payout.StateSending),
 		render.Field("already_paid", "accepted orders that this run did not send", render.Int,
 			func(r row) int64 { return int64(r.tally.Before) }),
-		render.Column[row]{Name: "total", About: "total of the plan", Amount: true,
-			Cell: func(r row) render.Cell { return r.sum(r.tally.Totals) }},
-		render.Column[row]{Name: "accepted_total", About: "total of the accepted orders", Amount: true,
-			Cell: func(r row) render.Cell { return r.sum(r.tally.Accepted) }},
+		render.AmountField("total", "total of the plan", func(r row) render.Cell { return r.sum(r.tally.Totals) }),
+		render.AmountField("accepted_total", "total of the accepted orders",
+			func(r row) render.Cell { return r.sum(r.tally.Accepted) }),
 		text("batch", "batch that the order ids were made for", render.Own, func(r row) string { return r.run.Batch }),
 		text("user", "who began the run", render.Own, func(r row) string { return r.run.User }),
 		text("host", "machine on which it began", render.Own, func(r row) string { return r.run.Host }),
@@ -245,8 +244,11 @@ func codeIn(m money.Registry, kind api.Kind, code string) string {
 	return code
 }
 
-// amountCell shows an amount with its code in the form that till accepts.
+// amountCell shows an amount with its code in the form that till accepts. No amount is an empty text.
 func amountCell(m money.Registry, a api.Amount) render.Cell {
+	if a.Code == "" {
+		return render.Own("")
+	}
 	return render.Amount(a.Minor, codeIn(m, a.Kind, a.Code), m.DecimalsOf(a.Kind, a.Code))
 }
 

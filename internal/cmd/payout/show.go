@@ -321,15 +321,6 @@ func showChanges(s *cmdutil.Session, p *payout.Plan, out cmdutil.Output[payout.C
 func changeView(m money.Registry) render.View[payout.Change] {
 	type row = payout.Change
 	text := render.Field[row, string]
-	amount := func(name, about string, of func(row) api.Amount) render.Column[row] {
-		return render.Column[row]{Name: name, About: about, Amount: true, Cell: func(c row) render.Cell {
-			a := of(c)
-			if a.Code == "" {
-				return render.Own("")
-			}
-			return amountCell(m, a)
-		}}
-	}
 	return views.Of(func(c row) string { return c.Row.ExternalOrderID },
 		render.Encoded(func(c row) changeLine {
 			line := changeLine{Change: c.Kind, Line: c.Row.Line, OrderID: c.Row.ExternalOrderID, Payee: c.Who(), Amount: c.Row.Amount,
@@ -343,8 +334,9 @@ func changeView(m money.Registry) render.View[payout.Change] {
 		text("change", "new payee, new address, new memo or new amount", render.Own, func(c row) string { return c.Kind }),
 		render.Field("line", "line of the file", render.Int, func(c row) int64 { return int64(c.Row.Line) }),
 		text("payee", "the note and the reference, or the order id", render.Own, row.Who),
-		amount("amount", "what the plan pays", func(c row) api.Amount { return c.Row.Amount }),
-		amount("was", "what the same payee was paid the last time", func(c row) api.Amount { return c.Was.Amount }),
+		render.AmountField("amount", "what the plan pays", func(c row) render.Cell { return amountCell(m, c.Row.Amount) }),
+		render.AmountField("was", "what the same payee was paid the last time",
+			func(c row) render.Cell { return amountCell(m, c.Was.Amount) }),
 		text("address", "address of the plan", render.Own, func(c row) string { return c.Row.Address }),
 		text("was_address", "address that was paid then", render.Own, func(c row) string { return c.Was.Address }),
 		text("memo", "memo of the plan", render.Own, func(c row) string { return c.Row.Memo }),

@@ -180,25 +180,20 @@ type (
 // amountRow is what a reseller has in one currency or, if the record has another shape, the whole of it.
 type amountRow struct {
 	namedReseller
-	amount *api.Amount
+	amount api.Amount
 	record json.RawMessage
 }
 
 func amountRows(r namedReseller, amounts []api.Amount) (rows []amountRow) {
 	for _, amount := range amounts {
-		rows = append(rows, amountRow{namedReseller: r, amount: &amount})
+		rows = append(rows, amountRow{namedReseller: r, amount: amount})
 	}
 	return rows
 }
 
 func amountView(m money.Registry, name, about string) render.View[amountRow] {
 	return render.View[amountRow]{Columns: append(resellerColumns(amountRow.named),
-		render.Column[amountRow]{Name: name, About: about, Amount: true, Cell: func(r amountRow) render.Cell {
-			if r.amount == nil {
-				return render.Own("")
-			}
-			return views.AmountCell(m, *r.amount)
-		}})}
+		render.AmountField(name, about, func(r amountRow) render.Cell { return views.AmountCell(m, r.amount) }))}
 }
 
 func rebateCommand(a *cmdutil.App) *cobra.Command {

@@ -71,19 +71,16 @@ func countLine(counts []api.StatusCount) string {
 
 func statsView(m money.Registry) render.View[statsRow] {
 	type row = statsRow
-	amount := func(name, about string, kind int) render.Column[row] {
-		return render.Column[row]{Name: name, About: about, Amount: true, Cell: func(r row) render.Cell {
-			a := r.totals[kind]
-			if a == nil {
-				return render.Cell{}
-			}
-			return render.Amount(a.Minor, a.Code, m.Decimals(a.Code))
-		}}
+	amount := func(a *api.CodeAmount) render.Cell {
+		if a == nil {
+			return render.Cell{}
+		}
+		return render.Amount(a.Minor, a.Code, m.Decimals(a.Code))
 	}
 	return render.View[row]{Columns: append(resellerColumns(row.named),
 		render.Field("currency", "currency of the totals", render.Text, func(r row) string { return r.currency }),
-		amount("volume", "total volume over all time", 0),
-		amount("rebates", "total rebates over all time", 1),
+		render.AmountField("volume", "total volume over all time", func(r row) render.Cell { return amount(r.totals[0]) }),
+		render.AmountField("rebates", "total rebates over all time", func(r row) render.Cell { return amount(r.totals[1]) }),
 		render.Field("invoices", "number of invoices in each status", render.Text,
 			func(r row) string { return countLine(r.stats.InvoiceStats) }),
 	)}.Default("label", "volume", "rebates")
