@@ -189,18 +189,12 @@ func TestEmptyColumns(t *testing.T) {
 // Only ids of which the beginning is enough are shortened, and only times with a date.
 func TestBriefForms(t *testing.T) {
 	digest := strings.Repeat("0123abcd", 8)
-	for cell, want := range map[*Cell]string{ // "": the whole text
-		new(ID("7C9E6679-7425-40DE-944B-E07FC1F90AE7")): "7C9E6679",
-		new(ID(digest)):                  "0123abcd",
-		new(ID("sha256:" + digest)):      "0123abcd",
-		new(ID("100000000001")):          "",
-		new(ID("")):                      "",
-		new(Text(digest)):                "",
-		new(Time("2026-11-23T11:54:32")): "2026-11-23 11:54",
-		new(Time("23.11.2026 11:54:32")): "",
-		new(Own("2026-11-23T11:54:32Z")): "",
-	} {
-		equal(t, cell.brief(formTime), cmp.Or(want, cell.text))
+	for _, cell := range []Cell{ID("7C9E6679-7425-40DE-944B-E07FC1F90AE7"), ID(digest), ID("sha256:" + digest)} {
+		equal(t, cell.brief(formTime), strings.TrimPrefix(cell.text, "sha256:")[:8])
+	}
+	equal(t, Time("2026-11-23T11:54:32").brief(formTime), "2026-11-23 11:54")
+	for _, cell := range []Cell{ID("100000000001"), ID(""), Text(digest), Time("23.11.2026 11:54:32"), Own("2026-11-23T11:54:32Z")} {
+		equal(t, cell.brief(formTime), cell.text)
 	}
 }
 
