@@ -55,6 +55,12 @@ func (v View[T]) Without(names ...string) View[T] {
 	return v
 }
 
+// Select returns the view with the named columns only, in this order.
+func (v View[T]) Select(names ...string) View[T] {
+	v.Columns = v.pick(names, nil)
+	return v
+}
+
 // Column is one property of a row.
 type Column[T any] struct {
 	Name   string // snake_case, as in --columns, --sort and CSV; a table header is upper case with spaces

@@ -54,17 +54,12 @@ func since(w api.Withdrawal) string {
 
 // Created is the printed answer of a create.
 type Created struct {
-	ID              string `json:"id"`
-	ExternalOrderID string `json:"external_order_id,omitempty"`
+	ID              string `json:"id" column:"text: the service's id of what was made"`
+	ExternalOrderID string `json:"external_order_id,omitempty" column:"own: your own number for it"`
 }
 
 // Creations is the view of the ids that a create returned.
-func Creations(money.Registry) render.View[Created] {
-	return render.ViewOf(func(c Created) string { return c.ID },
-		render.Field("id", "the service's id of what was made", render.Text, func(c Created) string { return c.ID }),
-		render.Field("external_order_id", "your own number for it", render.Own,
-			func(c Created) string { return c.ExternalOrderID }))
-}
+func Creations(money.Registry) render.View[Created] { return render.Struct[Created]("id") }
 
 // Invoices is the view of an invoice.
 func Invoices(m money.Registry) render.View[api.Invoice] {

@@ -58,25 +58,16 @@ func approveCommand(a *cmdutil.App) *cobra.Command {
 }
 
 type signedPlan struct {
-	Plan        string `json:"plan"`
-	Run         string `json:"run"`
-	Digest      string `json:"digest"`
-	Principal   string `json:"principal"` // empty: the key is not among the approvers
-	Fingerprint string `json:"fingerprint"`
-	Signature   string `json:"signature"` // the file
+	Plan        string `json:"plan" column:"own: file of the plan"`
+	Run         string `json:"run" column:"own: name of the run that the plan becomes"`
+	Digest      string `json:"digest" column:"id: digest of the plan"`
+	Principal   string `json:"principal" column:"own: who has signed, among the approvers of the profile"`
+	Fingerprint string `json:"fingerprint" column:"own: fingerprint of the key"`
+	Signature   string `json:"signature" column:"own: file of the signature"`
 }
 
 func signedView(money.Registry) render.View[signedPlan] {
-	type row = signedPlan
-	text := render.Field[row, string]
-	return render.ViewOf(func(r row) string { return r.Signature },
-		text("plan", "file of the plan", render.Own, func(r row) string { return r.Plan }),
-		text("run", "name of the run that the plan becomes", render.Own, func(r row) string { return r.Run }),
-		text("principal", "who has signed, among the approvers of the profile", render.Own,
-			func(r row) string { return r.Principal }),
-		text("fingerprint", "fingerprint of the key", render.Own, func(r row) string { return r.Fingerprint }),
-		text("signature", "file of the signature", render.Own, func(r row) string { return r.Signature }),
-		text("digest", "digest of the plan", render.ID, func(r row) string { return r.Digest }))
+	return render.Struct[signedPlan]("signature").Select("plan", "run", "principal", "fingerprint", "signature", "digest")
 }
 
 // approve shows a plan, asks, and signs it. What is shown and what is signed come from one open file, whose
@@ -183,22 +174,15 @@ func fileName(principal string) string {
 }
 
 type approverLine struct {
-	Principal   string `json:"principal"`
-	Approved    bool   `json:"approved"`
-	Fingerprint string `json:"fingerprint"` // of the key that signed; empty: none did
-	File        string `json:"file"`        // the signature; empty: the journal has it
-	Seen        string `json:"seen"`        // when it was recorded with the run; empty: it was not
+	Principal   string `json:"principal" column:"own: who may approve the plan"`
+	Approved    bool   `json:"approved" column:"value: whether there is a valid signature"`
+	Fingerprint string `json:"fingerprint" column:"own: fingerprint of the key that signed"`
+	File        string `json:"file" column:"own: file of the signature; empty: the journal has it"`
+	Seen        string `json:"seen" column:"time detail: when the signature was recorded with the run"`
 }
 
 func approverView(money.Registry) render.View[approverLine] {
-	type row = approverLine
-	return render.ViewOf(func(r row) string { return r.Principal },
-		render.Field("principal", "who may approve the plan", render.Own, func(r row) string { return r.Principal }),
-		render.Field("approved", "whether there is a valid signature", render.Bool, func(r row) bool { return r.Approved }),
-		render.Field("fingerprint", "fingerprint of the key that signed", render.Own, func(r row) string { return r.Fingerprint }),
-		render.Field("file", "file of the signature; empty: the journal has it", render.Own, func(r row) string { return r.File }),
-		render.Field("seen", "when the signature was recorded with the run", render.Time, func(r row) string { return r.Seen })).
-		Default("principal", "approved", "fingerprint", "file")
+	return render.Struct[approverLine]("principal")
 }
 
 // showApprovals shows who has signed a plan, in the files next to it and in the journal, and who may. It says

@@ -61,12 +61,12 @@ func rehearseCommand(a *cmdutil.App) *cobra.Command {
 
 // rehearsal is what a rehearsal has shown.
 type rehearsal struct {
-	Plan      string          `json:"plan"`
+	Plan      string          `json:"plan" column:"own: file of the plan"`
 	Digest    string          `json:"digest" schema:"digest"`
-	Rows      int             `json:"rows"`
-	PaidOnce  int             `json:"paid_once"`
-	PaidTwice int             `json:"paid_twice"` // or more often
-	NotPaid   int             `json:"not_paid"`
+	Rows      int             `json:"rows" column:"count: rows of the plan"`
+	PaidOnce  int             `json:"paid_once" column:"count: rows that were paid once"`
+	PaidTwice int             `json:"paid_twice" column:"count: rows that were paid twice or more"`
+	NotPaid   int             `json:"not_paid" column:"count: rows that were not paid"`
 	Seconds   float64         `json:"seconds"` // of all commands together
 	Mishaps   []mishap        `json:"mishaps"`
 	Steps     []rehearsalStep `json:"steps"`
@@ -365,12 +365,4 @@ func (r rehearsal) text(width int) string {
 	return text
 }
 
-func rehearsalView(money.Registry) render.View[rehearsal] {
-	type row = rehearsal
-	return render.ViewOf(func(r row) string { return r.Digest },
-		render.Field("plan", "file of the plan", render.Own, func(r row) string { return r.Plan }),
-		render.Field("rows", "rows of the plan", render.Count, func(r row) int { return r.Rows }),
-		render.Field("paid_once", "rows that were paid once", render.Count, func(r row) int { return r.PaidOnce }),
-		render.Field("paid_twice", "rows that were paid twice or more", render.Count, func(r row) int { return r.PaidTwice }),
-		render.Field("not_paid", "rows that were not paid", render.Count, func(r row) int { return r.NotPaid }))
-}
+func rehearsalView(money.Registry) render.View[rehearsal] { return render.Struct[rehearsal]("digest") }
