@@ -37,7 +37,7 @@ func TestBeforeSending(t *testing.T) {
 			if secure {
 				w, roots = tlsWire(t, accepting, 0)
 			}
-			client := ownClient(t, w.url, WithRootCAs(roots))
+			client := newClient(t, w.url, WithRootCAs(roots))
 			if reused {
 				warm(t, client)
 			}
@@ -79,7 +79,7 @@ func TestBeforeSending(t *testing.T) {
 // none, even on the same connection.
 func TestEachCreateCallsItsOwnCheck(t *testing.T) {
 	w := newWire(t, accepting)
-	client := ownClient(t, w.url)
+	client := newClient(t, w.url)
 	var asked []string
 	under := func(name string) context.Context {
 		return BeforeSending(context.Background(), func() error { asked = append(asked, name); return nil })
@@ -105,7 +105,7 @@ func TestEachCreateCallsItsOwnCheck(t *testing.T) {
 // net/http does not try another one for a request without a body.
 func TestBeforeSendingWithoutBody(t *testing.T) {
 	w := newWire(t, accepting)
-	client := ownClient(t, w.url)
+	client := newClient(t, w.url)
 	warm(t, client)
 	ctx := BeforeSending(context.Background(), func() error { return errChecked })
 	_, err := client.Do(ctx, "POST", "/api/other", nil)

@@ -172,39 +172,33 @@ func (c *Client) send(ctx context.Context, r request) (body []byte, status int, 
 
 	req := client.request()
 	req.Header = k.headers(r.body != nil, !r.reseller || k.resellerKey)
-	var text []byte
 	if r.body != nil {
-		if text, err = json.Marshal(r.body); err != nil {
+		text, err := json.Marshal(r.body)
+		if err != nil {
 			return nil, 0, invalid("request", "it cannot be written as JSON: %v", err)
 		}
 		req.SetBody(text)
 	}
-	if r.create {
-		sent := follow(ctx) // for the gate, which would otherwise have to copy the request
-		ctx, sent.body = sent, text
-		if text != nil {
-			req.SetBody(bytes.NewReader(text)) // once, so resty need not keep copies
-		}
-	}
-	req.SetContext(ctx)
 	target := c.base + r.path
 	if r.query != "" {
 		target += "?" + r.query
 	}
 	var resp *resty.Response
+	outcome := Failed
 	if r.create {
-		resp, err = req.Execute(r.method, target)
+		sent := follow(ctx)
+		resp, err = req.SetContext(sent).Execute(r.method, target)
+		outcome, err = sent.judge(resp, err)
 	} else {
-		resp, err = retrying(req, r.method, target, k.retries)
+		resp, err = retrying(req.SetContext(ctx), r.method, target, k.retries)
 	}
 	if err != nil {
-		return nil, 0, r.transportError(ctx, target, timeout, err)
+		e := r.transportError(ctx, target, timeout, err)
+		e.Outcome = outcome
+		return nil, 0, e
 	}
 	tellDate(ctx, resp.Header())
-	got, ok := resp.RawResponse.Body.(*answer)
-	if !ok {
-		return nil, 0, r.fail(0, errors.New("the transport returned no answer"))
-	}
+	got := resp.RawResponse.Body.(*answer)
 	if resp.StatusCode() != http.StatusOK {
 		return nil, 0, c.refused(r, resp, got.text)
 	}
@@ -248,11 +242,10 @@ func (r reworded) Error() string { return r.text }
 func (r reworded) Unwrap() error { return r.error }
 
 // transportError returns the error of a request that got no complete answer.
-func (r request) transportError(ctx context.Context, target string, timeout time.Duration, err error) error {
+func (r request) transportError(ctx context.Context, target string, timeout time.Duration, err error) *Error {
 	if outer := new(url.Error); errors.As(err, &outer) {
 		err = outer.Err // the method and the address are in the Error already
 	}
-	unsent := r.create && saysNotSent(err)
 	err = withProxy(err, target)
 	switch {
 	case errors.Is(context.Cause(ctx), errTimeout):
@@ -263,9 +256,6 @@ func (r request) transportError(ctx context.Context, target string, timeout time
 		err = reworded{"the call was given up", ctx.Err()}
 	case errors.Is(err, io.EOF):
 		err = reworded{"the connection was closed without an answer", err}
-	}
-	if unsent {
-		return &Error{Op: r.what(), Method: r.method, Path: r.path, Outcome: NotSent, Err: err}
 	}
 	return r.fail(0, err)
 }

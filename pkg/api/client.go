@@ -208,12 +208,6 @@ func New(baseURL string, opts ...Option) (*Client, error) {
 	sum := sha256.Sum256([]byte(o.key))
 	c := &Client{base: strings.TrimRight(base.String(), "/"), fingerprint: hex.EncodeToString(sum[:8])}
 	k := &keyed{o, newResty(reads), newResty(creates)}
-	if o.trace == nil { // a trace shows the body, and needs a copy of it
-		k.creates.SetPreRequestHook(func(_ *resty.Client, req *http.Request) error {
-			req.GetBody = nil // no layer below can send it again, and the gate need not copy the request
-			return nil
-		})
-	}
 	c.keyed = func() *keyed { return k }
 	c.Withdrawals = &Withdrawals{c}
 	c.Invoices = &Invoices{c}

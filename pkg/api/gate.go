@@ -2,16 +2,20 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
-	"io"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptrace"
 	"os"
 	"runtime"
+	"sync"
 	"sync/atomic"
+
+	"github.com/go-resty/resty/v2"
 )
 
 // A failed create may be run again only if it was not sent at all. An error does not show it: the same
@@ -72,59 +76,43 @@ func (c *gatedConn) shut() bool {
 	return c.state.CompareAndSwap(gateOpen, gateShut) || c.state.Load() == gateShut
 }
 
-// sending follows one request through the transport. It is also the request's context.
+// A middleware is the caller's code between this package and the network. It may do anything with a request
+// and its answer, so it must not decide whether a create can be run again. A create passes from send through
+// the middlewares to the gate, which sends it at most once and records what happened. In the end, judge
+// compares what came back with the record:
+//
+//	WHAT THE GATE HAS SEEN                   WHAT CAME BACK                    RESULT
+//
+//	one request, and its answer              that answer, status and body      the answer
+//	one request, and its answer              anything else                     Unknown
+//	one request that may have been written   anything                          Unknown
+//	requests without a byte written          an error                          NotSent
+//	requests without a byte written          an answer                         Unknown
+//	nothing                                  an error that says NotSent        NotSent
+//	nothing                                  anything else                     Unknown
+//
+// After that, the gate sends nothing.
+
+// sending is the record of one create. It is also the context of its requests.
 type sending struct {
 	context.Context
 	trace  httptrace.ClientTrace
 	before func() error
-	conn   atomic.Pointer[gatedConn]
-	lost   atomic.Bool // got a connection of another type, which cannot be watched
-	reused atomic.Bool // the connection had carried a request before
-	taken  atomic.Bool // by the one request that it follows
-	body   []byte      // of the request, to send it on another connection; nil: no body
+
+	mu     sync.Mutex
+	tries  int  // requests that the gate let pass
+	left   bool // the last of them may have been written, or is in flight
+	ended  bool // the call has
+	status int  // of the answer; 0: none
+	text   []byte
+
+	// Of the last request:
+	conn   *gatedConn
+	lost   bool // its connection is of another type, and cannot be watched
+	reused bool // its connection had carried a request before
 }
 
-// neverLeft reports whether no byte of the request was or will be written.
-func (s *sending) neverLeft() bool {
-	if s.lost.Load() {
-		return false
-	}
-	conn := s.conn.Load()
-	return conn == nil || conn.shut()
-}
-
-// anew returns a copy of the request and a transport that dials a new connection for it, if nothing was
-// written on the old connection and it had been used before. The service may close such a connection at any
-// moment, and no byte was lost with it. Both results are nil if dialing cannot help.
-func (s *sending) anew(req *http.Request, on http.RoundTripper) (*http.Request, http.RoundTripper) {
-	conn, transport := s.conn.Load(), (*http.Transport)(nil)
-	if transport, _ = on.(*http.Transport); transport == nil || conn == nil || !s.reused.Load() ||
-		conn.why.Load() != nil {
-		return nil, nil
-	}
-	again := *req
-	if s.body != nil {
-		again.Body = io.NopCloser(bytes.NewReader(s.body))
-	} else if req.ContentLength != 0 {
-		return nil, nil // not one of our requests: its body may be consumed
-	}
-	fresh := transport.Clone()
-	fresh.DisableKeepAlives = true // it has no connections and is used only once
-	return &again, fresh
-}
-
-// because returns the reason why the request was not written. If the check refused it, this is the error of
-// the check: the transport may notice first that the connection is closed.
-func (s *sending) because(err error) error {
-	if conn := s.conn.Load(); conn != nil {
-		if why, ok := conn.why.Load().(notSentError); ok {
-			return why
-		}
-	}
-	return notSentError{err}
-}
-
-// follow returns a context for one request, with a trace that records which connection it uses.
+// follow returns the context for the requests of a create, with a trace that records which connection they use.
 func follow(ctx context.Context) *sending {
 	s := &sending{before: askedBefore(ctx)}
 	s.trace.GotConn = s.gotConn
@@ -143,15 +131,144 @@ func (s *sending) Value(key any) any {
 }
 
 func (s *sending) gotConn(info httptrace.GotConnInfo) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	conn, ok := underTLS(info.Conn).(*gatedConn)
 	if !ok {
-		s.lost.Store(true)
+		s.lost = true
 		return
 	}
 	conn.next()
 	conn.before = s.before
-	s.reused.Store(info.Reused)
-	s.conn.Store(conn)
+	s.conn, s.reused = conn, info.Reused
+}
+
+// begin returns an error if a request must not pass.
+func (s *sending) begin() error {
+	if s == nil {
+		return errors.New("a middleware took the context of a create away: derive another one from it")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.ended:
+		return errors.New("a middleware sent a create after its call had ended")
+	case s.left:
+		return errors.New("a middleware sent a create a second time")
+	}
+	s.tries++
+	s.left, s.conn, s.lost, s.reused = true, nil, false, false
+	return nil
+}
+
+func (s *sending) end(resp *http.Response, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil {
+		s.left = !saysNotSent(err)
+		return
+	}
+	s.status, s.text = resp.StatusCode, resp.Body.(*answer).text
+}
+
+// judge ends the call with what the middlewares returned. The outcome is that of a call with an error.
+func (s *sending) judge(resp *resty.Response, err error) (Outcome, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = true
+	switch {
+	case err != nil && !s.left && (s.tries > 0 || saysNotSent(err)):
+		return NotSent, err
+	case err != nil:
+	case s.status == 0:
+		err = errors.New("a middleware answered by itself: what it did with the request is not known")
+	case resp.StatusCode() != s.status || !bytes.Equal(resp.RawResponse.Body.(*answer).text, s.text):
+		err = fmt.Errorf("a middleware changed the answer, which had the status %d", s.status)
+	}
+	return Unknown, err
+}
+
+// unsent returns the error of a request of which no byte was or will be written, and whether another connection
+// may help: the service may close a kept one at any moment. It returns nil if a byte may have been written.
+func (s *sending) unsent(err error) (unsent error, again bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.lost || s.conn != nil && !s.conn.shut():
+		return nil, false
+	case s.conn == nil:
+		return notSentError{err}, false
+	}
+	if why, ok := s.conn.why.Load().(notSentError); ok { // the transport may notice first that it is closed
+		return why, false
+	}
+	return notSentError{err}, s.reused
+}
+
+// notSentError is a failure before the first byte of the request was written.
+type notSentError struct{ error }
+
+func (e notSentError) Unwrap() error { return e.error }
+
+// NotSent reports that no byte of the request was or will be written. Transports use it to say so.
+func (e notSentError) NotSent() bool { return true }
+
+// saysNotSent reports whether an error says that no byte was written.
+func saysNotSent(err error) bool {
+	var unsent interface{ NotSent() bool }
+	return errors.As(err, &unsent) && unsent.NotSent()
+}
+
+// gate is the layer of creates below the middlewares.
+type gate struct {
+	next    http.RoundTripper
+	network *http.Transport // below next; nil: the caller's transport, which cannot be watched
+}
+
+func (g gate) RoundTrip(req *http.Request) (*http.Response, error) {
+	s, _ := req.Context().Value(sendingKey{}).(*sending)
+	if err := s.begin(); err != nil {
+		if req.Body != nil {
+			req.Body.Close()
+		}
+		return nil, notSentError{err}
+	}
+	resp, err := g.send(s, req)
+	s.end(resp, err)
+	return resp, err
+}
+
+func (g gate) send(s *sending, req *http.Request) (*http.Response, error) {
+	once := *req
+	once.GetBody = nil // without it, net/http cannot send the body a second time
+	if g.network == nil {
+		if s.before != nil {
+			if err := s.before(); err != nil {
+				return nil, notSentError{err}
+			}
+		}
+		return g.next.RoundTrip(&once)
+	}
+	resp, err := g.next.RoundTrip(&once)
+	if err == nil {
+		return resp, nil
+	}
+	unsent, again := s.unsent(err)
+	if again && (req.GetBody != nil || req.ContentLength == 0) {
+		second := once
+		if req.GetBody != nil {
+			if second.Body, err = req.GetBody(); err != nil {
+				return nil, unsent
+			}
+		}
+		fresh := g.network.Clone()
+		fresh.DisableKeepAlives = true // it has no connections and is used only once
+		if resp, err = (whole{fresh}).RoundTrip(&second); err == nil {
+			return resp, nil
+		}
+		unsent, _ = s.unsent(err)
+	}
+	return nil, cmp.Or(unsent, err)
 }
 
 type beforeSending struct{}

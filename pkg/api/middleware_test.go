@@ -131,7 +131,7 @@ func TestMiddlewareCannotChangeOutcomes(t *testing.T) {
 		}, NotSent, 0},
 		{"sends when the call has ended", 200, `"w-1"`,
 			func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
-				again := r.Clone(r.Context())
+				again := r.Clone(context.WithoutCancel(r.Context()))
 				later <- func() error { _, err := next.RoundTrip(again); return err }
 				return nil, notSentError{errors.New("given up")}
 			}, NotSent, 0},

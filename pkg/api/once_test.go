@@ -370,7 +370,7 @@ func TestCreateGivenUpBeforeTheFirstByte(t *testing.T) {
 		if secure {
 			w, roots = tlsWire(t, accepting, 0)
 		}
-		client := newClientOn(t, network(options{roots: roots}), w.url)
+		client := newClient(t, w.url, WithRootCAs(roots))
 		if reused {
 			warm(t, client)
 		}
@@ -454,87 +454,49 @@ func (c goneConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// TestGateTakesTheSecondBodyAway checks that the gate removes GetBody: net/http resends a body only if it can
-// get it a second time.
-func TestGateTakesTheSecondBodyAway(t *testing.T) {
-	req := must[*http.Request](t)(http.NewRequest("POST", "http://127.0.0.1", strings.NewReader("x")))
-	rt := gate{roundTripper(func(r *http.Request) (*http.Response, error) {
-		if r.GetBody != nil {
-			t.Error("the body can still be had twice")
-		}
-		return nil, errors.New("no")
-	})}
-	if rt.RoundTrip(req); req.GetBody == nil {
+// follows sends a request to the gate over a transport, within the record of one create.
+func follows(t *testing.T, s *sending, rt roundTripper) error {
+	req := must[*http.Request](t)(http.NewRequestWithContext(s, "POST", "http://127.0.0.1", strings.NewReader("x")))
+	_, err := gate{rt, &http.Transport{}}.RoundTrip(req)
+	if req.GetBody == nil {
 		t.Error("the caller's request was changed")
 	}
+	return err
 }
 
-// TestGateFollowsEachRequestByItself checks that a request's writes do not count for another request in the
-// same context, because the connection may belong to any request by then.
-func TestGateFollowsEachRequestByItself(t *testing.T) {
+// TestGateFollowsEachRequest checks that the gate takes GetBody away, because net/http resends a body only if it can
+// get it a second time, that the writes of a request do not count for the next one, and that no request is NotSent
+// on a connection that is not watched.
+func TestGateFollowsEachRequest(t *testing.T) {
 	near, far := net.Pipe()
 	defer near.Close()
 	go io.Copy(io.Discard, far)
-	conn := &gatedConn{Conn: near}
-	trips := 0
-	rt := gate{roundTripper(func(r *http.Request) (*http.Response, error) {
-		if trips++; trips > 1 {
-			return nil, errors.New("no connection")
+	watched := &gatedConn{Conn: near}
+	on := func(conn net.Conn, write string) roundTripper {
+		return func(r *http.Request) (*http.Response, error) {
+			if r.GetBody != nil {
+				t.Error("the body can still be had twice")
+			}
+			if conn != nil {
+				httptrace.ContextClientTrace(r.Context()).GotConn(httptrace.GotConnInfo{Conn: conn})
+				io.WriteString(conn, write)
+			}
+			return nil, errors.New("broken")
 		}
-		httptrace.ContextClientTrace(r.Context()).GotConn(httptrace.GotConnInfo{Conn: conn})
-		conn.Write([]byte("x"))
-		return nil, errors.New("broken")
-	})}
-	req, err := http.NewRequestWithContext(follow(t.Context()), "POST", "http://127.0.0.1", strings.NewReader("x"))
-	if err != nil {
-		t.Fatal(err)
 	}
-	var unsent notSentError
-	if _, err := rt.RoundTrip(req); errors.As(err, &unsent) {
-		t.Error("a byte was written, and yet it says: ", err)
-	}
-	if _, err := rt.RoundTrip(req); !errors.As(err, &unsent) {
-		t.Error("nothing was written, and yet it says: ", err)
-	}
-}
-
-// TestConnectionThatIsNotWatched checks that no create is NotSent on a connection that is not watched: the
-// client does not know what was written to it.
-func TestConnectionThatIsNotWatched(t *testing.T) {
-	near, far := net.Pipe()
-	defer near.Close()
-	defer far.Close()
-	rt := gate{roundTripper(func(r *http.Request) (*http.Response, error) {
-		httptrace.ContextClientTrace(r.Context()).GotConn(httptrace.GotConnInfo{Conn: near})
-		return nil, errors.New("broken")
-	})}
-	req, err := http.NewRequestWithContext(t.Context(), "POST", "http://127.0.0.1", strings.NewReader("x"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := rt.RoundTrip(req); err == nil || errors.As(err, new(notSentError)) {
-		t.Error("it may have been written, and yet it says: ", err)
-	}
-}
-
-// closeIdle ends the connections of a client, so that a server can stop.
-func (c *Client) closeIdle() {
-	for rt := c.keyed().creates.GetClient().Transport; ; {
-		switch layer := rt.(type) {
-		case tracer:
-			rt = layer.next
-		case whole:
-			rt = layer.next
-		case asking:
-			rt = layer.next
-		case gate:
-			rt = layer.next
-		case *http.Transport:
-			layer.CloseIdleConnections()
-			return
-		default:
-			panic(fmt.Sprintf("no transport below %T", layer))
+	s := follow(t.Context())
+	for _, tt := range []struct {
+		name   string
+		rt     roundTripper
+		unsent bool
+	}{
+		{"no connection", on(nil, ""), true}, {"written", on(watched, "x"), false}, {"after it", on(nil, ""), true},
+		{"not watched", on(near, ""), false},
+	} {
+		if err := follows(t, s, tt.rt); err == nil || errors.As(err, new(notSentError)) != tt.unsent {
+			t.Errorf("%s: %v", tt.name, err)
 		}
+		s.left = false // as if the request had not been sent, so that another may pass
 	}
 }
 
@@ -548,7 +510,7 @@ func TestForeignTransport(t *testing.T) {
 		want Outcome
 	}{
 		{nil, refused, Unknown}, {nil, nil, Unknown}, {&http.Response{StatusCode: 200}, nil, Unknown},
-		{nil, perhapsSent{refused}, Unknown}, {nil, notSentError{refused}, NotSent},
+		{nil, perhapsSent{notSentError{refused}}, Unknown}, {nil, notSentError{refused}, NotSent},
 		{nil, errors.Join(errors.New("first"), notSentError{refused}), NotSent},
 	} {
 		client := must[*Client](t)(New("http://127.0.0.1", WithRetries(0),
@@ -562,6 +524,12 @@ func TestForeignTransport(t *testing.T) {
 		}
 	}
 }
+
+// perhapsSent makes no claim about what was sent, even if the error that it wraps does.
+type perhapsSent struct{ error }
+
+func (e perhapsSent) Unwrap() error { return e.error }
+func (e perhapsSent) NotSent() bool { return false }
 
 type roundTripper func(*http.Request) (*http.Response, error)
 
@@ -737,9 +705,8 @@ func TestTimeoutsBeforeSending(t *testing.T) {
 		for timeout, want := range map[time.Duration]time.Duration{90 * time.Second: 10 * time.Second,
 			3 * time.Second: 3 * time.Second} {
 			synctest.Test(t, func(t *testing.T) {
-				rt := network(options{})
-				rt.DialContext = dial
-				client := must[*Client](t)(New(base, WithTransport(gate{rt}), WithTimeouts(0, timeout)))
+				client := must[*Client](t)(New(base, WithTimeouts(0, timeout)))
+				client.network().DialContext = dial
 				start := time.Now()
 				_, err := client.Withdrawals.Create(context.Background(), sampleCreate())
 				if e := failure(t, err); e.Outcome != NotSent || time.Since(start) != want {
@@ -755,13 +722,12 @@ func TestTimeoutsBeforeSending(t *testing.T) {
 // retried while the call has time.
 func TestReadRetriesNetworkTimeouts(t *testing.T) {
 	dials := 0
-	rt := network(options{})
-	rt.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-		dials++
-		return nil, &net.OpError{Op: "dial", Err: context.DeadlineExceeded} // as when a Dialer's Timeout ends
-	}
 	synctest.Test(t, func(t *testing.T) {
-		client := must[*Client](t)(New("http://127.0.0.1:1", WithTransport(gate{rt})))
+		client := must[*Client](t)(New("http://127.0.0.1:1"))
+		client.network().DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+			dials++
+			return nil, &net.OpError{Op: "dial", Err: context.DeadlineExceeded} // as when a Dialer's Timeout ends
+		}
 		_, err := client.Withdrawals.Get(context.Background(), "w-1")
 		if e := failure(t, err); e.Outcome != Failed || dials != 4 {
 			t.Errorf("got %v after %d attempts, want 4", err, dials)

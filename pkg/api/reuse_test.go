@@ -64,7 +64,7 @@ func TestCompressionIsAskedFor(t *testing.T) {
 		c.say(reply(200, `"w-1"`, "Connection: close"))
 		return false
 	})
-	client := ownClient(t, w.url)
+	client := newClient(t, w.url)
 	must[string](t)(client.Withdrawals.Create(context.Background(), sampleCreate()))
 	if got := <-seen; len(got) != 1 || got[0] != "gzip" {
 		t.Errorf("asked for %q", got)
@@ -88,7 +88,7 @@ func TestEmptyMembers(t *testing.T) {
 			c.say(reply(200, text, "Content-Encoding: gzip", "Connection: close"))
 			return false
 		})
-		id, err := ownClient(t, w.url).Withdrawals.Create(t.Context(), sampleCreate())
+		id, err := newClient(t, w.url).Withdrawals.Create(t.Context(), sampleCreate())
 		if want == "" && (err != nil || id != "w-1") || want != "" && !errors.Is(err, ErrTooLarge) {
 			t.Errorf("got %q, %v", id, err)
 		}
@@ -124,7 +124,7 @@ func TestZippedAnswers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWire(t, func(c *wireConn, r *http.Request) bool { c.say(test.answer); return false })
-			own := ownClient(t, w.url)
+			own := newClient(t, w.url)
 			for _, client := range []*Client{own, newClient(t, w.url), own} {
 				id, err := client.Withdrawals.Create(context.Background(), sampleCreate())
 				if test.why == "" {

@@ -255,7 +255,7 @@ func keptOnce(t *testing.T, do func(net.Conn), opts ...Option) (
 		}
 		return false
 	})
-	client = ownClient(t, w.url, opts...)
+	client = newClient(t, w.url, opts...)
 	must[Withdrawal](t)(client.Withdrawals.Get(t.Context(), "w-1"))
 	ctx = httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
 		if info.Reused {
@@ -347,15 +347,14 @@ func TestConnectionIsReplacedOnce(t *testing.T) {
 		var dials atomic.Int32
 		w := newWire(t, func(*wireConn, *http.Request) bool { return false }) // it takes the create and closes the connection
 		var gone atomic.Bool
-		rt := network(options{})
-		rt.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		client := newClient(t, w.url)
+		client.network().DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 			conn, err := new(net.Dialer).DialContext(ctx, network, address)
 			if dials.Add(1) == 2 && tt.answers {
 				return &gatedConn{Conn: conn}, err
 			}
 			return &gatedConn{Conn: goneConn{conn, &gone}}, err
 		}
-		client := newClientOn(t, rt, w.url)
 		if tt.kept {
 			warm(t, client)
 		}
@@ -378,9 +377,9 @@ func TestProxyIsNamed(t *testing.T) {
 	defer proxy.Close()
 	address := strings.TrimPrefix(proxy.URL, "http://")
 	want := "the proxy http://" + address + " does not connect: it answered HTTP 407 Proxy Authentication Required"
-	rt := network(options{})
-	rt.Proxy = http.ProxyURL(must[*url.URL](t)(url.Parse("http://ann:pass-word-1@" + address)))
-	_, err := newClientOn(t, rt, "https://pay.example.com").Withdrawals.Create(t.Context(), sampleCreate())
+	client := newClient(t, "https://pay.example.com")
+	client.network().Proxy = http.ProxyURL(must[*url.URL](t)(url.Parse("http://ann:pass-word-1@" + address)))
+	_, err := client.Withdrawals.Create(t.Context(), sampleCreate())
 	e, refusal := failure(t, err), new(ProxyError)
 	if e.Outcome != NotSent || !errors.As(err, &refusal) || refusal.Proxy != "http://"+address ||
 		!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "pass-word") {

@@ -37,26 +37,22 @@ const idleForCreate = time.Second
 // newTransport stacks the layers between resty and the network. From the outside in:
 //
 //  1. trace: shows the request as it is sent and the answer as it came;
-//  2. whole: gives every layer above a complete answer of at most maxAnswer, or an error;
-//  3. the caller's middlewares, if any, between two layers that keep them from changing an outcome;
-//  4. gate, for creates: finds out whether a failed request was written at all;
+//  2. the caller's middlewares, if any;
+//  3. gate, for creates: sends a create at most once, and finds out whether a failed one was written at all;
+//  4. whole, here and above the middlewares: makes of an answer one that is complete and at most maxAnswer, or an
+//     error;
 //  5. the network, with one pool of connections for reads and creates.
 func newTransport(o options) (reads, creates http.RoundTripper, err error) {
 	trace := log.New(o.trace, "", 0)
-	stack := func(rt http.RoundTripper, creates bool) http.RoundTripper {
-		rt = whole{rt}
+	stack := func(rt http.RoundTripper) http.RoundTripper {
+		for _, wrap := range slices.Backward(o.middlewares) {
+			if rt = wrap(rt); rt == nil {
+				err = errors.New("a middleware returned no RoundTripper")
+				return nil
+			}
+		}
 		if len(o.middlewares) > 0 {
-			rt = sender{rt, creates}
-			for _, wrap := range slices.Backward(o.middlewares) {
-				if rt = wrap(rt); rt == nil {
-					err = errors.New("a middleware returned no RoundTripper")
-					return nil
-				}
-			}
 			rt = whole{rt}
-			if creates {
-				rt = judge{rt}
-			}
 		}
 		if o.trace != nil {
 			rt = tracer{rt, trace, o.hide}
@@ -64,11 +60,11 @@ func newTransport(o options) (reads, creates http.RoundTripper, err error) {
 		return rt
 	}
 	if o.transport != nil {
-		reads, creates = stack(o.transport, false), stack(asking{o.transport}, true)
+		reads, creates = stack(whole{o.transport}), stack(gate{whole{o.transport}, nil})
 		return reads, creates, err
 	}
 	network := network(o)
-	reads, creates = stack(network, false), stack(gate{network}, true)
+	reads, creates = stack(whole{network}), stack(gate{whole{network}, network})
 	return reads, creates, err
 }
 
@@ -175,49 +171,6 @@ func withProxy(err error, target string) error {
 	return &ProxyError{nameOfProxy(proxy), op.Err}
 }
 
-// notSentError is a failure before the first byte of the request was written.
-type notSentError struct{ error }
-
-func (e notSentError) Unwrap() error { return e.error }
-
-// NotSent reports that no byte of the request was or will be written. Transports use it to say so.
-func (e notSentError) NotSent() bool { return true }
-
-type gate struct{ next http.RoundTripper }
-
-func (g gate) RoundTrip(req *http.Request) (*http.Response, error) {
-	s, ok := req.Context().Value(sendingKey{}).(*sending)
-	if !ok || s.taken.Swap(true) {
-		s, ok = follow(req.Context()), false
-	}
-	if !ok || req.GetBody != nil {
-		req = req.WithContext(s)
-		req.GetBody = nil // without it, net/http cannot send the body a second time
-	}
-	resp, err := g.next.RoundTrip(req)
-	if err == nil || !s.neverLeft() {
-		return resp, err
-	}
-	if again, next := s.anew(req, g.next); again != nil {
-		if resp, err = next.RoundTrip(again); err == nil || !s.neverLeft() {
-			return resp, err
-		}
-	}
-	return nil, s.because(err)
-}
-
-// asking replaces gate if the caller supplies the transport.
-type asking struct{ next http.RoundTripper }
-
-func (a asking) RoundTrip(req *http.Request) (*http.Response, error) {
-	if check := askedBefore(req.Context()); check != nil {
-		if err := check(); err != nil {
-			return nil, notSentError{err}
-		}
-	}
-	return a.next.RoundTrip(req)
-}
-
 // answer is the body of a response that whole has read.
 type answer struct {
 	bytes.Reader
@@ -236,8 +189,11 @@ type whole struct{ next http.RoundTripper }
 
 func (w whole) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := w.next.RoundTrip(req)
-	if err != nil || resp == nil || resp.Body == nil {
-		return resp, err
+	if err != nil {
+		return nil, err
+	}
+	if resp == nil || resp.Body == nil {
+		return nil, errors.New("the transport returned no answer")
 	}
 	var text []byte
 	switch {
@@ -245,6 +201,9 @@ func (w whole) RoundTrip(req *http.Request) (*http.Response, error) {
 	case resp.StatusCode == http.StatusSwitchingProtocols:
 	case resp.ContentLength != 0 && strings.EqualFold(resp.Header.Get("Content-Encoding"), "gzip"):
 		text, err = readZipped(resp.Body)
+		resp.Header.Del("Content-Encoding")
+		resp.Header.Del("Content-Length")
+		resp.ContentLength, resp.Uncompressed = int64(len(text)), true
 	default:
 		text, err = readWhole(resp.Body, resp.ContentLength)
 	}

@@ -148,24 +148,22 @@ const goodEnvelope = `{"error":{"code":1001,"reason":"no_funds","description":"T
 // newClient returns a client whose idle connections are closed before the wire stops.
 func newClient(t testing.TB, url string, opts ...Option) *Client {
 	t.Helper()
-	rt := network(options{})
-	return newClientOn(t, rt, url, opts...)
-}
-
-func newClientOn(t testing.TB, rt *http.Transport, url string, opts ...Option) *Client {
-	t.Helper()
-	client := must[*Client](t)(New(url, append([]Option{WithAPIKey("key"), WithTransport(gate{rt})}, opts...)...))
-	t.Cleanup(rt.CloseIdleConnections)
-	return client
-}
-
-// ownClient returns a client on the package's own transport.
-func ownClient(t testing.TB, url string, opts ...Option) *Client {
-	t.Helper()
 	client := must[*Client](t)(New(url, append([]Option{WithAPIKey("key")}, opts...)...))
 	t.Cleanup(client.closeIdle)
 	return client
 }
+
+// network returns the transport at the bottom of a client without middlewares.
+func (c *Client) network() *http.Transport {
+	rt := c.keyed().reads.GetClient().Transport
+	if traced, ok := rt.(tracer); ok {
+		rt = traced.next
+	}
+	return rt.(whole).next.(*http.Transport)
+}
+
+// closeIdle ends the connections of a client, so that a server can stop.
+func (c *Client) closeIdle() { c.network().CloseIdleConnections() }
 
 func sampleCreate() CreateWithdrawal {
 	return CreateWithdrawal{
@@ -231,8 +229,7 @@ func inMemory(t testing.TB, script func(c *wireConn, r *http.Request) bool, opts
 	m := newMemory()
 	w = &wire{url: "http://127.0.0.1:1", listener: m, script: script}
 	w.start()
-	rt := network(options{})
-	rt.DialContext = m.dial
-	client = must[*Client](t)(New(w.url, append([]Option{WithAPIKey("key"), WithTransport(gate{rt})}, opts...)...))
-	return client, w, func() { rt.CloseIdleConnections(); w.stop() }
+	client = must[*Client](t)(New(w.url, append([]Option{WithAPIKey("key")}, opts...)...))
+	client.network().DialContext = m.dial
+	return client, w, func() { client.closeIdle(); w.stop() }
 }
