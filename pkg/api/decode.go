@@ -28,10 +28,6 @@ type reader struct {
 	jsontext.Decoder
 	body  []byte
 	texts [256]string // that came before, such as statuses and codes: they come again
-
-	// lenient makes the outermost object note the members that cannot be read, or are missing, in unread.
-	lenient bool
-	unread  []string
 }
 
 // readers are reused because each takes about 10 KB, and most answers take less than one.
@@ -65,7 +61,7 @@ func within(body []byte, read func(r *reader) error) error {
 	r.Reset(bytes.NewBuffer(body))
 	defer func() {
 		r.Reset(&bytes.Buffer{}) // and leave the body
-		r.body, r.lenient, r.unread = nil, false, nil
+		r.body = nil
 		readers.Put(r)
 	}()
 	err := read(r)

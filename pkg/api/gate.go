@@ -254,12 +254,10 @@ func (g gate) send(s *sending, req *http.Request) (*http.Response, error) {
 		return resp, nil
 	}
 	unsent, again := s.unsent(err)
-	if again && (req.GetBody != nil || req.ContentLength == 0) {
+	if again && req.GetBody != nil {
 		second := once
-		if req.GetBody != nil {
-			if second.Body, err = req.GetBody(); err != nil {
-				return nil, unsent
-			}
+		if second.Body, err = req.GetBody(); err != nil {
+			return nil, unsent
 		}
 		fresh := g.network.Clone()
 		fresh.DisableKeepAlives = true // it has no connections and is used only once

@@ -6,7 +6,6 @@ import (
 	stdjson "encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strconv"
 
@@ -32,43 +31,21 @@ func (r *reader) record(from *source, members ...member) error {
 // object reads an object. Other members than those named are skipped.
 func (r *reader) object(members ...member) error {
 	var seen uint
-	var err error
-	other := r.lenient && r.PeekKind() != '{' // of which nothing can be read
-	if other {
-		err = r.SkipValue()
-	} else {
-		err = r.eachKey(func(key []byte) error {
-			i := slices.IndexFunc(members, func(m member) bool { return m.name == string(key) })
-			if i < 0 {
-				return r.SkipValue()
-			}
-			seen |= 1 << i
-			if r.lenient {
-				return r.try(members[i])
-			}
-			return r.value(members[i].into)
-		})
-	}
-	for i, m := range members {
-		text, isText := m.into.(*string)
-		switch missing := m.required && (seen&(1<<i) == 0 || isText && *text == ""); {
-		case err != nil:
-			return err
-		case r.lenient && (missing || other) && !slices.Contains(r.unread, m.name):
-			r.unread = append(r.unread, m.name)
-		case !r.lenient && missing:
-			return fmt.Errorf("it has no %s", m.name)
+	err := r.eachKey(func(key []byte) error {
+		i := slices.IndexFunc(members, func(m member) bool { return m.name == string(key) })
+		if i < 0 {
+			return r.SkipValue()
 		}
-	}
-	return nil
-}
-
-// try reads the value of a member, or notes that it cannot be read.
-func (r *reader) try(m member) error {
-	text, err := r.ReadValue()
-	if err == nil && within(text, func(in *reader) error { return in.value(m.into) }) != nil {
-		reflect.ValueOf(m.into).Elem().SetZero()
-		r.unread = append(r.unread, m.name)
+		seen |= 1 << i
+		return r.value(members[i].into)
+	})
+	for i, m := range members {
+		if err != nil {
+			return err
+		}
+		if text, isText := m.into.(*string); m.required && (seen&(1<<i) == 0 || isText && *text == "") {
+			err = fmt.Errorf("it has no %s", m.name)
+		}
 	}
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"slices"
 )
 
@@ -81,17 +82,16 @@ func (p *lenientRows) read(r *reader) error {
 	})
 }
 
-// unreadable reads the readable fields of a record. why is the error about the record as a whole.
+// unreadable reads each field of a record by itself. why is the error about the record as a whole.
 func unreadable(text json.RawMessage, place int, why error) UnreadableWithdrawal {
 	u := UnreadableWithdrawal{Place: place, Err: why}
-	_ = within(text, func(r *reader) error {
-		r.lenient = true
-		err := u.Withdrawal.read(r)
-		u.Unread = r.unread
-		return err
-	})
-	// If each field is valid by itself, the kind of the address is wrong: see Withdrawal.read.
-	if len(u.Unread) == 0 {
+	for _, m := range u.members() {
+		if within(text, func(r *reader) error { return r.object(m) }) != nil {
+			reflect.ValueOf(m.into).Elem().SetZero()
+			u.Unread = append(u.Unread, m.name)
+		}
+	}
+	if len(u.Unread) == 0 { // each field is valid by itself, and the kind of the address is wrong: see Withdrawal.read
 		u.Unread = []string{"address"}
 	}
 	slices.Sort(u.Unread)

@@ -100,13 +100,16 @@ func (w *Withdrawal) UnmarshalJSON(b []byte) error { return unmarshal(b, w) }
 
 type withdrawalFields Withdrawal // without the methods
 
+func (w *Withdrawal) members() [11]member {
+	return [...]member{{"id", &w.ID, true}, {"external_id", &w.ExternalID, false}, {"merchant_id", &w.MerchantID, false},
+		{"currency", &w.Currency, true}, {"amount", &w.Amount, true}, {"statuses", (*statuses)(&w.Statuses), false},
+		{"current", &w.Current, false}, {"address", &w.Address, true}, {"is_testnet", &w.IsTestnet, false},
+		{"callback", &w.Callback, false}, {"external_order_id", &w.ExternalOrderID, false}}
+}
+
 func (w *Withdrawal) read(r *reader) error {
-	err := r.record(&w.source, member{"id", &w.ID, true}, member{"external_id", &w.ExternalID, false},
-		member{"merchant_id", &w.MerchantID, false}, member{"currency", &w.Currency, true},
-		member{"amount", &w.Amount, true}, member{"statuses", (*statuses)(&w.Statuses), false},
-		member{"current", &w.Current, false}, member{"address", &w.Address, true},
-		member{"is_testnet", &w.IsTestnet, false}, member{"callback", &w.Callback, false},
-		member{"external_order_id", &w.ExternalOrderID, false})
+	members := w.members()
+	err := r.record(&w.source, members[:]...)
 	if err == nil && w.Address.Kind == Fiat && w.Currency.Kind == Crypto {
 		return errors.New("a withdrawal of a crypto currency with an address under Fiat")
 	}
