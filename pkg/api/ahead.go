@@ -13,17 +13,6 @@ const pagesAhead = 2
 // fetchPage asks for a page. It returns after the answer has come; open decodes the answer.
 type fetchPage func(ctx context.Context, page int) (open func() (WithdrawalPage, error), err error)
 
-// pages returns a fetchPage that uses list to make the request for a page.
-func (c *Client) pages(list func(page int) request) fetchPage {
-	return func(ctx context.Context, page int) (func() (WithdrawalPage, error), error) {
-		r := list(page)
-		body, status, err := c.exchange(ctx, r)
-		return func() (WithdrawalPage, error) {
-			return open[WithdrawalPage](c, r, body, status)
-		}, err
-	}
-}
-
 // pager reads pages, and reads ahead those that come next. It asks for a page only after the page before has
 // been answered: rows that move from page to page while a list is read must move in the direction of the
 // reading. Only decoding runs concurrently.

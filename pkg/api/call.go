@@ -107,37 +107,37 @@ func (r request) what() string {
 
 // call makes the call and decodes its answer. All methods reach the network through call or exchange.
 func call[T any](ctx context.Context, c *Client, r request) (T, error) {
-	body, status, err := c.exchange(ctx, r)
+	body, err := c.exchange(ctx, r)
 	if err != nil {
 		var none T
 		return none, err
 	}
-	return open[T](c, r, body, status)
+	return open[T](c, r, body)
 }
 
-// open decodes the answer of a call.
-func open[T any](c *Client, r request, body []byte, status int) (T, error) {
+// open decodes the body of a 200.
+func open[T any](c *Client, r request, body []byte) (T, error) {
 	// One at a time: decoding takes several times the memory of the text.
 	if len(body) > largeAnswer {
 		c.large.Lock()
 		defer c.large.Unlock()
 	}
 	var value, none T
-	if err := r.errorWith200(status, body); err != nil {
+	if err := r.errorWith200(body); err != nil {
 		return none, c.withoutKey(err)
 	}
 	if err := decode(body, &value); err != nil {
 		if err == errMarkup {
 			err = fmt.Errorf("%w%s", err, c.begins(body))
 		}
-		return none, c.withoutKey(r.fail(status, fmt.Errorf("the answer is not what it should be: %w", err)))
+		return none, c.withoutKey(r.fail(http.StatusOK, fmt.Errorf("the answer is not what it should be: %w", err)))
 	}
 	return value, nil
 }
 
 // errorWith200 returns the error for a 200 that carries the service's error envelope. A 200 proves no refusal, so a
 // create stays unknown, with what the service says.
-func (r request) errorWith200(status int, body []byte) error {
+func (r request) errorWith200(body []byte) error {
 	if !bytes.HasPrefix(bytes.TrimLeft(body, "{ \t\r\n"), []byte(`"error"`)) { // most answers need no second look
 		return nil
 	}
@@ -145,7 +145,7 @@ func (r request) errorWith200(status int, body []byte) error {
 	if r.create {
 		why += ", which leaves open whether it was done"
 	}
-	e := r.fail(status, errors.New(why))
+	e := r.fail(http.StatusOK, errors.New(why))
 	if !e.readEnvelope(body) {
 		return nil
 	}
@@ -153,15 +153,15 @@ func (r request) errorWith200(status int, body []byte) error {
 }
 
 // exchange sends the request and returns the body of a 200. Any other result is an *Error with its outcome.
-func (c *Client) exchange(ctx context.Context, r request) (body []byte, status int, err error) {
+func (c *Client) exchange(ctx context.Context, r request) ([]byte, error) {
 	if r.err != nil {
-		return nil, 0, r.err
+		return nil, r.err
 	}
-	body, status, err = c.send(ctx, r)
-	return body, status, c.withoutKey(err)
+	body, err := c.send(ctx, r)
+	return body, c.withoutKey(err)
 }
 
-func (c *Client) send(ctx context.Context, r request) (body []byte, status int, err error) {
+func (c *Client) send(ctx context.Context, r request) (body []byte, err error) {
 	k := c.keyed()
 	client, timeout := k.reads, k.readTimeout
 	if r.create {
@@ -175,7 +175,7 @@ func (c *Client) send(ctx context.Context, r request) (body []byte, status int, 
 	if r.body != nil {
 		text, err := json.Marshal(r.body)
 		if err != nil {
-			return nil, 0, invalid("request", "it cannot be written as JSON: %v", err)
+			return nil, invalid("request", "it cannot be written as JSON: %v", err)
 		}
 		req.SetBody(text)
 	}
@@ -195,14 +195,14 @@ func (c *Client) send(ctx context.Context, r request) (body []byte, status int, 
 	if err != nil {
 		e := r.transportError(ctx, target, timeout, err)
 		e.Outcome = outcome
-		return nil, 0, e
+		return nil, e
 	}
 	tellDate(ctx, resp.Header())
 	got := resp.RawResponse.Body.(*answer)
 	if resp.StatusCode() != http.StatusOK {
-		return nil, 0, c.refused(r, resp, got.text)
+		return nil, c.refused(r, resp, got.text)
 	}
-	return got.text, http.StatusOK, nil
+	return got.text, nil
 }
 
 // retrying sends a read, and again after a pause if that is worth it. If the time ends in a pause, the last answer

@@ -25,13 +25,10 @@
 // # Money
 //
 // Every amount is an int64 count of the currency's minor unit: 2500 in USD, which has two decimals, is 25
-// dollars. The package uses no floating point for amounts, and neither should your program. ParseDecimal and
-// FormatDecimal convert exact decimal text to minor units and back, given the number of decimals. They refuse
-// anything that is not exact: exponents, signs, separators, more digits than the currency has, and values of
-// more than 64 bits.
-//
-// The interface does not show how many decimals a crypto currency has, so this package does not know. Codes
-// are sent as you write them. The interface spells a fiat code Usd in a currency and USD in an amount.
+// dollars. The package uses no floating point for amounts, and neither should your program: ParseDecimal and
+// FormatDecimal convert exact decimal text. The interface does not show how many decimals a crypto currency has,
+// so this package does not know. Codes are sent as you write them. The interface spells a fiat code Usd in a
+// currency and USD in an amount.
 //
 // The decoder is strict with money. Each of these makes the whole answer an error: a number with a point or
 // an exponent, a null or a string in place of a number, a second key in an object that has one, a duplicate
@@ -63,9 +60,6 @@
 // A call that only reads is Rejected for any 4xx with an envelope, and for 401, 403 and 429 without one.
 // Otherwise it is Failed. It has changed nothing, so it can be run again at any time.
 //
-// Only this package's own transport knows that nothing was written. WithTransport says how another one can
-// tell. Code around the transport, see WithMiddleware, cannot change the outcome.
-//
 // # At most once, and again
 //
 // Every layer sends a create at most once: this package does not retry it, keeps the transport from sending
@@ -76,10 +70,9 @@
 // promise to check order ids. Even an order id that is not in the list may be paid later, because a create
 // can arrive late.
 //
-// Reads (every GET and the three POST .../list paths) are retried after a connection error, 429, 502, 503 and
-// 504, three times unless WithRetries says otherwise. The pauses are random, up to 200, 400 and 800 ms and so
-// on, or as long as Retry-After asks, up to 30 s and within the time of the call. Error.RetryAfter has what
-// it asked for. A pause ends at once when the context does.
+// Reads (every GET and the three POST .../list paths) are retried, see WithRetries. The pauses are random, up to
+// 200, 400 and 800 ms and so on, or as long as Retry-After asks, up to 30 s and within the time of the call. A
+// pause ends at once when the context does.
 //
 // # Lists
 //
@@ -97,27 +90,14 @@
 // These are not yielded again, and none of those that existed at the beginning is missed. The next pages are
 // read while one is used.
 //
-// The interface does not show whether the first page is 0 or 1. Unless ListOptions.FirstPage says so, the
-// iterator finds out from the answers. This costs one request if the service counts from 1 or the list is
-// empty. If the service neither answers page 0 nor refuses it with a 4xx and the envelope, set FirstPage.
-//
-// The interface does not show the format of times either. Times in a filter are sent as given, and times in
-// answers are returned as they came.
-//
 // # What the interface leaves open
 //
 // The formats of balances, of the list of a reseller's invoices and of an invoice's choosen are not known, so
-// these are json.RawMessage. Every resource keeps the JSON text that it came from: RawJSON returns it, with
-// every field that the service sent and every digit. The text of one withdrawal of a list is a part of its
-// page's text, and keeps all of that in memory. An unknown key is no error, except where money is counted.
-//
-// Client.Do reaches paths that have no method here. It refuses the path that creates withdrawals, in every
-// spelling.
-//
-// # Waits and callbacks
-//
-// Withdrawals.WaitFor and Invoices.WaitFor wait until a withdrawal or an invoice has a status. ParseCallback
-// reads the body that the service posts to a withdrawal's callback.
+// these are json.RawMessage. Neither is the format of times: they are sent as given, and returned as they came.
+// Every resource keeps the JSON text that it came from: RawJSON returns it, with every field that the service sent
+// and every digit. The text of one withdrawal of a list is a part of its page's text, and keeps all of that in
+// memory. An unknown key is no error, except where money is counted. Client.Do reaches paths that have no method
+// here.
 //
 // # Limits
 //
@@ -128,10 +108,9 @@
 //
 // # The network
 //
-// TLS is 1.2 or newer, verification cannot be disabled, and HTTP/2 is not used. Plain http is for literal
-// loopback addresses only. Proxies are taken from the environment, as in net/http. A trace, see WithTrace,
-// hides the whole key, as the texts of errors do; the values and the RawJSON that calls return are as the
-// service sent them.
+// TLS is 1.2 or newer, verification cannot be disabled, and HTTP/2 is not used. Proxies are taken from the
+// environment, as in net/http. Traces and the texts of errors hide the whole key; the values and the RawJSON that
+// calls return are as the service sent them.
 //
 // # Testing
 //

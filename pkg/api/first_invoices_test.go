@@ -11,7 +11,7 @@ func TestHasRecords(t *testing.T) {
 		`{"page_content":[],"page_count":3}`: false, ` {"a" : { } , "b" : [ { } ] } `: true,
 		`{"rows":[],"old":[],"new":[{"id":1}]}`: true,
 	} {
-		if got := hasRecords([]byte(answer)); got != want {
+		if got := !hasNoRecords([]byte(answer)); got != want {
 			t.Errorf("%s: %t", answer, got)
 		}
 	}

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -30,7 +31,9 @@ type filterFields WithdrawalFilter // without the methods
 // PageBase says which number the first page has. The interface does not show it.
 type PageBase int
 
-// These are the values of PageBase. With the zero value, the client finds out from the answers.
+// These are the values of PageBase. With the zero value, the client finds out from the answers. This costs one
+// request if the service counts from 1 or the list is empty. If the service neither answers page 0 nor refuses it
+// with a 4xx and the envelope, set one of the others.
 const (
 	PageBaseAuto PageBase = iota
 	PageBaseZero
@@ -42,8 +45,8 @@ const DefaultPageSize = 100
 
 // ListOptions controls how All reads pages.
 type ListOptions struct {
-	PageSize  int      // 0: DefaultPageSize
-	FirstPage PageBase // with the zero value, All finds out
+	PageSize  int // 0: DefaultPageSize
+	FirstPage PageBase
 	// OnPage, if set, is called with every page before its withdrawals are yielded. It may keep the page.
 	OnPage func(WithdrawalPage)
 }
@@ -95,6 +98,19 @@ func (v *rows) read(r *reader) error {
 	return elements(r, maxRows, (*[]Withdrawal)(v))
 }
 
+// all reads a list. The requests share nothing with the caller.
+func (c *Client) all(
+	ctx context.Context, filter WithdrawalFilter, opts ListOptions,
+	list func(filter WithdrawalFilter, page, size int) request,
+) iter.Seq2[Withdrawal, error] {
+	filter.Currencies, filter.Tags = slices.Clone(filter.Currencies), slices.Clone(filter.Tags)
+	return eachWithdrawal(ctx, opts, func(ctx context.Context, page int) (func() (WithdrawalPage, error), error) {
+		r := list(filter, page, cmp.Or(opts.PageSize, DefaultPageSize))
+		body, err := c.exchange(ctx, r)
+		return func() (WithdrawalPage, error) { return open[WithdrawalPage](c, r, body) }, err
+	})
+}
+
 // eachWithdrawal reads the list page after page until two pages in a row have no new withdrawal, or as many as the
 // service counts are there, in as many pages: one of the two counts may be wrong. fetch gets the page number as
 // the service counts.
@@ -102,7 +118,7 @@ func eachWithdrawal(ctx context.Context, opts ListOptions, fetch fetchPage) iter
 	return func(yield func(Withdrawal, error) bool) {
 		ahead := newPager(ctx, fetch)
 		defer ahead.stop()
-		first, got, err := firstPage(ahead, opts.FirstPage)
+		first, got, err := firstPage(opts.FirstPage, ahead.page, func(WithdrawalPage) bool { return false })
 		recent := recent{before: map[string]bool{}, now: map[string]bool{}}
 		pages, last := 0, false // last: as many pages as the service counts were read
 		for err == nil {
@@ -131,21 +147,21 @@ func eachWithdrawal(ctx context.Context, opts ListOptions, fetch fetchPage) iter
 
 // firstPage returns the first page and its number. If that is unknown, it asks for page 0. A service that
 // counts from 1 refuses this, answers with no rows, or answers with page 1. Asking for page 1 next is right
-// in each case, because rows that were seen before are left out.
-func firstPage(ahead *pager, base PageBase) (int, WithdrawalPage, error) {
+// in each case, because rows that were seen before are left out. empty reports whether to ask for it at once.
+func firstPage[T any](base PageBase, get func(page int) (T, error), empty func(T) bool) (int, T, error) {
 	if base == PageBaseOne {
-		got, err := ahead.page(1)
-		return 1, got, err
+		one, err := get(1)
+		return 1, one, err
 	}
-	got, refusal := ahead.page(0)
-	if base == PageBaseZero || !mayMeanNoSuchPage(refusal) {
-		return 0, got, refusal
+	zero, err := get(0)
+	if base == PageBaseZero || err == nil && !empty(zero) || err != nil && !mayMeanNoSuchPage(err) {
+		return 0, zero, err
 	}
-	got, err := ahead.page(1)
-	if mayMeanNoSuchPage(err) { // the call itself was wrong
-		err = refusal
+	one, errOne := get(1)
+	if mayMeanNoSuchPage(errOne) { // page 0 was the first, or the call itself is wrong
+		return 0, zero, err
 	}
-	return 1, got, err
+	return 1, one, errOne
 }
 
 // recent remembers the ids of the previous pages. Withdrawals made while a list is read push others onto the
@@ -190,17 +206,4 @@ func mayMeanNoSuchPage(err error) bool {
 		return false
 	}
 	return e.Outcome == Rejected
-}
-
-// own returns a copy of the filter that shares nothing with the caller.
-func (f WithdrawalFilter) own() WithdrawalFilter {
-	f.Currencies, f.Tags = slices.Clone(f.Currencies), slices.Clone(f.Tags)
-	return f
-}
-
-func (o ListOptions) pageSize() int {
-	if o.PageSize == 0 {
-		return DefaultPageSize
-	}
-	return o.PageSize
 }

@@ -32,8 +32,7 @@ func (c *Client) Do(ctx context.Context, method, target string, body json.RawMes
 	if body != nil {
 		r.body = body
 	}
-	text, _, err := c.exchange(ctx, r)
-	return text, err
+	return c.exchange(ctx, r)
 }
 
 // Reads reports whether Do sends a request as a read. It refuses what Do refuses.

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -205,10 +206,9 @@ func listOfReseller(id string, filter WithdrawalFilter, page, size int) request 
 func (s *Resellers) AllWithdrawals(
 	ctx context.Context, id string, filter WithdrawalFilter, opts ListOptions,
 ) iter.Seq2[Withdrawal, error] {
-	filter = filter.own()
-	return eachWithdrawal(ctx, opts, s.client.pages(func(page int) request {
-		return listOfReseller(id, filter, page, opts.pageSize())
-	}))
+	return s.client.all(ctx, filter, opts, func(filter WithdrawalFilter, page, size int) request {
+		return listOfReseller(id, filter, page, size)
+	})
 }
 
 // Withdrawal returns one of the reseller's withdrawals.
@@ -275,37 +275,26 @@ func (s *Resellers) Invoices(
 func (s *Resellers) FirstInvoices(
 	ctx context.Context, id string, filter json.RawMessage, first PageBase, pageSize int,
 ) (json.RawMessage, error) {
-	if pageSize == 0 {
-		pageSize = DefaultPageSize
-	}
-	if first == PageBaseOne {
-		return s.Invoices(ctx, id, filter, 1, pageSize)
-	}
-	zero, err := s.Invoices(ctx, id, filter, 0, pageSize)
-	if first == PageBaseZero || err == nil && hasRecords(zero) || err != nil && !mayMeanNoSuchPage(err) {
-		return zero, err
-	}
-	one, errOne := s.Invoices(ctx, id, filter, 1, pageSize)
-	if errOne == nil || !mayMeanNoSuchPage(errOne) {
-		return one, errOne
-	}
-	return zero, err // no page 1: page 0 was the first, or the call itself is wrong
+	_, page, err := firstPage(first, func(page int) (json.RawMessage, error) {
+		return s.Invoices(ctx, id, filter, page, cmp.Or(pageSize, DefaultPageSize))
+	}, hasNoRecords)
+	return page, err
 }
 
-// hasRecords reports whether an answer of unknown format has records: an array with elements or, without any
-// array, an object with keys inside the outer object.
-func hasRecords(answer json.RawMessage) bool {
+// hasNoRecords reports whether an answer of unknown format has no records: neither an array with elements nor,
+// without any array, an object with keys inside the outer object.
+func hasNoRecords(answer json.RawMessage) bool {
 	dec := jsontext.NewDecoder(bytes.NewReader(answer))
 	arrays, objects := false, false
 	for {
 		token, err := dec.ReadToken()
 		if err != nil { // the end, because the answer is valid JSON
-			return objects && !arrays
+			return arrays || !objects
 		}
 		switch token.Kind() {
 		case '[':
 			if dec.PeekKind() != ']' {
-				return true
+				return false
 			}
 			arrays = true
 		case '{':

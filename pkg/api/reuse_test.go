@@ -47,7 +47,7 @@ func TestHeaders(t *testing.T) {
 			for i := 0; i < len(tt.more); i += 2 {
 				want.Set(tt.more[i], tt.more[i+1])
 			}
-			_, _, err := client.exchange(t.Context(), tt.r)
+			_, err := client.exchange(t.Context(), tt.r)
 			if diff := cmp.Diff(want, seen); diff != "" || err != nil {
 				t.Errorf("%s %s: %v, other headers (-want +got):\n%s", tt.r.method, tt.r.path, err, diff)
 			}

@@ -310,7 +310,7 @@ func TestDecodingErrorsAreReadable(t *testing.T) {
 		sampleWithdrawal + " x":    `: invalid character 'x'`,
 		"[]":                       "an array, where an object belongs",
 	} {
-		if _, err := open[Withdrawal](client, request{}, []byte(body), 200); err == nil ||
+		if _, err := open[Withdrawal](client, request{}, []byte(body)); err == nil ||
 			!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "Go ") {
 			t.Errorf("%s: %v, want it to say %q", body, err, want)
 		}

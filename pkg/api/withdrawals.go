@@ -233,9 +233,7 @@ func listWithdrawals(filter WithdrawalFilter, page, size int) request {
 // All reads every page of the list in turn. It stops after an error, yields no id twice even if rows shift
 // while it reads, and takes no more memory for many pages than for a few.
 func (s *Withdrawals) All(ctx context.Context, filter WithdrawalFilter, opts ListOptions) iter.Seq2[Withdrawal, error] {
-	filter = filter.own()
-	return eachWithdrawal(ctx, opts,
-		s.client.pages(func(page int) request { return listWithdrawals(filter, page, opts.pageSize()) }))
+	return s.client.all(ctx, filter, opts, listWithdrawals)
 }
 
 // MaxCallback is the largest body of a callback, in bytes.
