@@ -175,21 +175,21 @@ func (t *tx) lock(l *Ledger) (*lockedAccount, error) {
 	if s.Enough() || mutant("skip-approval") {
 `},
 		{"pkg/payout/approval/approval.go", `
-	case !slices.ContainsFunc(c.status.Approved, same):
+		case !slices.ContainsFunc(s.Approved, same):
 `, `
-	case !slices.ContainsFunc(c.status.Approved, same) || mutant("count-keys"):
+		case !slices.ContainsFunc(s.Approved, same) || mutant("count-keys"):
 `},
 		{"pkg/payout/approvals.go", `
-	c := a.Approvers.Count(p.Needs(a), message, now)
-`, `
+	var err error
+	status := a.Approvers.Count(`, `
 	if mutant("verify-other") {
 		if other, err := OpenPlan(filepath.Join(filepath.Dir(p.Path), "signed.plan")); err == nil {
 			message = approval.NewMessage()
 			other.WriteTo(message)
 		}
 	}
-	c := a.Approvers.Count(p.Needs(a), message, now)
-`},
+	var err error
+	status := a.Approvers.Count(`},
 		{"pkg/payout/apply_check.go", `
 // compareRows refuses`, `
 var changedRows sync.Map // by order id, for the mutant skip-rows

@@ -44,12 +44,16 @@ func (p *Plan) approvals(
 	if _, err := p.WriteTo(message); err != nil {
 		return approval.Status{}, err
 	}
-	c := a.Approvers.Count(p.Needs(a), message, now)
-	for _, k := range kept {
-		c.Add(k)
-	}
-	err := p.eachSignature(files, c)
-	return c.Status(), err
+	var err error
+	status := a.Approvers.Count(p.Needs(a), message, now, func(yield func(approval.Approval, error) bool) {
+		for _, k := range kept {
+			if !yield(k, nil) {
+				return
+			}
+		}
+		err = p.eachSignature(files, yield)
+	})
+	return status, err
 }
 
 // approve refuses a plan that not enough persons have approved.
@@ -104,8 +108,8 @@ func (l *Ledger) Consents(ctx context.Context) ([]approval.Consent, error) {
 // mostSignatures is how many files next to a plan are read. Everybody who can write there can make more.
 const mostSignatures = 10_000
 
-// eachSignature counts the signature in each file, or rejects it if the file cannot be read.
-func (p *Plan) eachSignature(files []string, c *approval.Count) error {
+// eachSignature yields the signature in each file, or why the file cannot be read.
+func (p *Plan) eachSignature(files []string, yield func(approval.Approval, error) bool) error {
 	if len(files) > 0 {
 		for _, name := range files {
 			text, err := readSignature(os.OpenFile, name)
@@ -113,7 +117,9 @@ func (p *Plan) eachSignature(files []string, c *approval.Count) error {
 				return failed(Invalid, "the approval %s cannot be used: %w", name, errors.New(cause(err))).
 					hint("name a file that till payout approve or ssh-keygen -Y sign has written")
 			}
-			c.Add(approval.Approval{Signature: string(text), File: name})
+			if !yield(approval.Approval{Signature: string(text), File: name}, nil) {
+				return nil
+			}
 		}
 		return nil
 	}
@@ -134,10 +140,11 @@ func (p *Plan) eachSignature(files []string, c *approval.Count) error {
 	}
 	for _, name := range names {
 		text, err := readSignature(root.OpenFile, name)
-		if a := (approval.Approval{Signature: string(text), File: filepath.Join(dir, name)}); err != nil {
-			c.Reject(a, errors.New(cause(err)))
-		} else {
-			c.Add(a)
+		if err != nil {
+			err = errors.New(cause(err))
+		}
+		if !yield(approval.Approval{Signature: string(text), File: filepath.Join(dir, name)}, err) {
+			return nil
 		}
 	}
 	return nil

@@ -89,9 +89,9 @@ func approve(s *cmdutil.Session, plan *payout.Plan, flags approveFlags, out cmdu
 		return err
 	}
 	fingerprint := ssh.FingerprintSHA256(signer.PublicKey())
-	principal := approvals.Approvers.PrincipalOf(signer.PublicKey())
+	principal, err := approvals.Approvers.Find(signer.PublicKey(), s.IO.Now())
 	if approvals.Approvers.Path != "" { // a warning: the file on the machine that applies the plan may be newer
-		if err := approvals.Approvers.Invalid(signer.PublicKey(), s.IO.Now()); principal == "" {
+		if principal == "" {
 			s.Note("the key %s is not one of the approvers in %s: its signature does not count", fingerprint,
 				approvals.Approvers.Path)
 		} else if err != nil {
@@ -262,7 +262,10 @@ func checkWithoutJournal(s *cmdutil.Session, p *payout.Plan, files []string) err
 // key of the agent.
 func signerFor(s *cmdutil.Session, flags approveFlags, approvers approval.Approvers) (ssh.Signer, error) {
 	if flags.key == "" {
-		return agentKey(s, func(key ssh.PublicKey) bool { return approvers.Path == "" || approvers.PrincipalOf(key) != "" })
+		return agentKey(s, func(key ssh.PublicKey) bool {
+			principal, _ := approvers.Find(key, s.IO.Now())
+			return approvers.Path == "" || principal != ""
+		})
 	}
 	unusable := func(err error) error {
 		return cmdutil.UsageError(fmt.Sprintf("--key: %s cannot be used: %v", flags.key, atomicfile.WithoutPath(err)),

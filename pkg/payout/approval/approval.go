@@ -10,6 +10,7 @@ package approval
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -42,7 +43,7 @@ type Approval struct {
 	Seen        time.Time // when it was recorded with a run; zero: it was not
 	User, Host  string    // who applied the plan then
 
-	person string // see Approvers.persons
+	person int // see line.person
 }
 
 // A Rejected signature is one that approves nothing.
@@ -111,52 +112,33 @@ func (s Status) Notes() (notes []string) {
 	return notes
 }
 
-// A Count counts the persons who have signed a message.
-type Count struct {
-	status  Status
-	ended   []Rejected // those of the journal
-	list    Approvers
-	message *Message
-	now     time.Time
-}
-
-// Count returns a Count without signatures.
-func (a Approvers) Count(required int, m *Message, now time.Time) *Count {
-	return &Count{status: Status{Required: required, Joined: a.joined()}, list: a, message: m, now: now}
-}
-
-// Add counts the signature of an Approval, or rejects it. Another signature of the same person changes
-// nothing.
-func (c *Count) Add(a Approval) {
-	s, err := c.list.verify(c.message, []byte(a.Signature), c.now)
-	switch same := func(o Approval) bool { return o.person == s.person }; {
-	case err != nil:
-		c.Reject(a, err)
-	case !slices.ContainsFunc(c.status.Approved, same):
-		s.File, s.Seen, s.User, s.Host = a.File, a.Seen, a.User, a.Host
-		c.status.Approved = append(c.status.Approved, s)
+// Count says who has signed a message. An error beside a signature says why it could not be read. Another signature of
+// the same person changes nothing.
+func (a Approvers) Count(required int, m *Message, now time.Time, signatures iter.Seq2[Approval, error]) Status {
+	s := Status{Required: required, Joined: a.joined()}
+	var ended []Rejected // those of the journal
+	for given, err := range signatures {
+		var valid Approval
+		if err == nil {
+			valid, err = a.verify(m, []byte(given.Signature), now)
+		}
+		switch same := func(o Approval) bool { return o.person == valid.person }; {
+		case err != nil && given.File == "":
+			ended = append(ended, Rejected{Principal: given.Principal, Why: err.Error()})
+		case err != nil:
+			s.Rejected = append(s.Rejected, Rejected{File: given.File, Why: err.Error()})
+		case !slices.ContainsFunc(s.Approved, same):
+			valid.File, valid.Seen, valid.User, valid.Host = given.File, given.Seen, given.User, given.Host
+			s.Approved = append(s.Approved, valid)
+		}
 	}
-}
-
-// Reject rejects a signature that could not be read.
-func (c *Count) Reject(a Approval, why error) {
-	if a.File == "" {
-		c.ended = append(c.ended, Rejected{Principal: a.Principal, Why: why.Error()})
-		return
-	}
-	c.status.Rejected = append(c.status.Rejected, Rejected{File: a.File, Why: why.Error()})
-}
-
-// Status returns who has approved so far.
-func (c *Count) Status() Status {
-	s := c.status
-	for _, r := range c.ended {
+	for _, r := range ended {
 		same := func(file Rejected) bool { return file.Why == r.Why } // it names the key
 		if !slices.ContainsFunc(s.Rejected, same) {
 			s.Rejected = append(s.Rejected, r)
 		}
 	}
-	s.Missing = c.list.missing(s.Approved, c.now)
+	s.Missing = a.missing(s.Approved, now)
 	return s
 }
 

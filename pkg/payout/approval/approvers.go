@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -20,14 +19,15 @@ import (
 
 // Approvers are the keys of those who may approve, from a file in the format allowed_signers of OpenSSH.
 type Approvers struct {
-	Path    string // of the file; empty: there is none
-	lines   []line
-	persons map[string]string // the person of a principal or fingerprint
+	Path  string // of the file; empty: there is none
+	lines []line
 }
 
 // A line is one key of the file.
 type line struct {
+	person        int // whose it is
 	principals    []string
+	folded        []string // the principals in the form in which they are compared
 	key           ssh.PublicKey
 	fingerprint   string
 	namespaces    string // list of patterns; empty: any namespace
@@ -43,7 +43,7 @@ const maxApprovers = 1000
 // person could misread: a principal that is a pattern, a certificate authority, an option that it does not
 // know.
 func ParseApprovers(path string, text []byte, local *time.Location) (Approvers, error) {
-	a := Approvers{Path: path, persons: map[string]string{}}
+	a := Approvers{Path: path}
 	number := 0
 	for raw := range bytes.Lines(text) {
 		number++
@@ -58,30 +58,26 @@ func ParseApprovers(path string, text []byte, local *time.Location) (Approvers, 
 		if err != nil {
 			return Approvers{}, fmt.Errorf("the approvers in %s cannot be read: line %d: %w", path, number, err)
 		}
-		a.lines = append(a.lines, l)
-		for _, principal := range l.principals {
-			a.join(principal, l.fingerprint)
-		}
+		a.add(l)
 	}
 	return a, nil
 }
 
-// join records that a principal and a key belong to one person. So do then all other keys of the principal,
-// and all other principals of the key.
+// add adds a line. All lines that share a key or a principal with it, or with each other, are one person's.
 //
 // Principals that differ only in case, width or another form of the same letters are one. ssh-keygen tells
 // them apart, but a person who is listed twice by mistake must not count twice.
-func (a *Approvers) join(principal, fingerprint string) {
-	principal = "name " + fold(principal) // a principal may look like a fingerprint
-	for _, name := range []string{principal, fingerprint} {
-		if a.persons[name] == "" {
-			a.persons[name] = name
-		}
-	}
-	old, now := a.persons[fingerprint], a.persons[principal]
-	for name, person := range a.persons {
-		if person == old {
-			a.persons[name] = now
+func (a *Approvers) add(l line) {
+	l.person = len(a.lines)
+	a.lines = append(a.lines, l)
+	own := func(name string) bool { return slices.Contains(l.folded, name) }
+	for _, other := range a.lines {
+		if other.fingerprint == l.fingerprint || slices.ContainsFunc(other.folded, own) {
+			for i := range a.lines {
+				if a.lines[i].person == other.person {
+					a.lines[i].person = l.person
+				}
+			}
 		}
 	}
 }
@@ -111,7 +107,7 @@ func parseLine(row string, local *time.Location) (l line, err error) {
 		case strings.ContainsAny(name, "*?!"):
 			return l, fmt.Errorf("the principal %q is a pattern, which names no person: write a line for each person", name)
 		}
-		l.principals = append(l.principals, name)
+		l.principals, l.folded = append(l.principals, name), append(l.folded, fold(name))
 	}
 	key, _, options, _, err := ssh.ParseAuthorizedKey([]byte(rest))
 	if err != nil {
@@ -231,13 +227,13 @@ func (l line) invalid(now time.Time) error {
 // missing returns a principal of each person who has a valid key and has not approved, in the order of the
 // file.
 func (a Approvers) missing(approved []Approval, now time.Time) (principals []string) {
-	seen := map[string]bool{}
+	seen := map[int]bool{}
 	for _, one := range approved {
 		seen[one.person] = true
 	}
 	for _, l := range a.lines {
-		if person := a.persons[l.fingerprint]; l.invalid(now) == nil && !seen[person] {
-			seen[person] = true
+		if l.invalid(now) == nil && !seen[l.person] {
+			seen[l.person] = true
 			principals = append(principals, l.principals[0])
 		}
 	}
@@ -246,41 +242,36 @@ func (a Approvers) missing(approved []Approval, now time.Time) (principals []str
 
 // Persons returns how many persons there are, whether their keys are valid or not.
 func (a Approvers) Persons() int {
-	return len(slices.Compact(slices.Sorted(maps.Values(a.persons))))
+	seen := map[int]bool{}
+	for _, l := range a.lines {
+		seen[l.person] = true
+	}
+	return len(seen)
 }
 
 // joined says which lines are about one person although their principals differ, one sentence for each
 // person.
 func (a Approvers) joined() (all []string) {
-	names := map[string][]string{}
-	var people []string
-	for _, l := range a.lines {
-		id, name := a.persons[l.fingerprint], l.principals[0]
-		if names[id] == nil {
-			people = append(people, id)
-		}
-		if !slices.Contains(names[id], name) {
-			names[id] = append(names[id], name)
-		}
-	}
-	for _, id := range people {
-		some := names[id]
-		if len(some) < 2 {
+	seen := map[int]bool{}
+	for _, first := range a.lines {
+		if seen[first.person] {
 			continue
 		}
-		why := "their keys or other principals connect them"
-		if !slices.ContainsFunc(some, func(name string) bool { return fold(name) != fold(some[0]) }) {
-			why = "their names differ only in the form of their letters"
+		seen[first.person] = true
+		names, why := first.principals[:1:1], "their names differ only in the form of their letters"
+		for _, l := range a.lines {
+			if l.person != first.person || slices.Contains(names, l.principals[0]) {
+				continue
+			}
+			if names = append(names, l.principals[0]); l.folded[0] != first.folded[0] {
+				why = "their keys or other principals connect them"
+			}
 		}
-		all = append(all, fmt.Sprintf("%s are one person, because %s", strings.Join(some, " and "), why))
+		if len(names) > 1 {
+			all = append(all, fmt.Sprintf("%s are one person, because %s", strings.Join(names, " and "), why))
+		}
 	}
 	return all
-}
-
-// Invalid says why a signature with a key would not count now, in words that follow "it"; nil: it would.
-func (a Approvers) Invalid(key ssh.PublicKey, now time.Time) error {
-	_, err := a.find(key, now)
-	return err
 }
 
 // Digest returns the same text for the same lines, in any order and with any comments between them.
@@ -292,17 +283,6 @@ func (a Approvers) Digest() string {
 	slices.Sort(rows)
 	sum := sha256.Sum256([]byte(strings.Join(slices.Compact(rows), "\n")))
 	return hex.EncodeToString(sum[:])
-}
-
-// PrincipalOf returns the principal of a key; empty: it is not listed.
-func (a Approvers) PrincipalOf(key ssh.PublicKey) string {
-	fingerprint := ssh.FingerprintSHA256(key)
-	for _, l := range a.lines {
-		if l.fingerprint == fingerprint {
-			return l.principals[0]
-		}
-	}
-	return ""
 }
 
 // matchesList reports whether a list of patterns, separated by commas, contains a text as OpenSSH sees it:

@@ -75,7 +75,7 @@ func (a Approvers) verify(m *Message, armored []byte, now time.Time) (Approval, 
 		return Approval{}, fmt.Errorf("it is not a signature of %s over this plan", l.principals[0])
 	}
 	return Approval{Principal: l.principals[0], Key: strings.TrimSuffix(string(ssh.MarshalAuthorizedKey(l.key)), "\n"),
-		Fingerprint: l.fingerprint, Signature: string(sshsig.Armor(parsed)), person: a.persons[l.fingerprint]}, nil
+		Fingerprint: l.fingerprint, Signature: string(sshsig.Armor(parsed)), person: l.person}, nil
 }
 
 // hasMore reports whether something follows the signature of a key. ssh-keygen refuses that, so no one could
@@ -97,20 +97,30 @@ func untouched(s *ssh.Signature) bool {
 	return strings.HasPrefix(s.Format, "sk-") && len(s.Rest) == tokenFields && s.Rest[0]&1 == 0
 }
 
-// find returns a line on which a key is valid. If it is listed and not valid, the error says why.
-func (a Approvers) find(key ssh.PublicKey, now time.Time) (line, error) {
+// Find returns the principal of a key, which is empty if the key is not listed. If a signature with it would not count
+// now, the error says why, in words that follow "it".
+func (a Approvers) Find(key ssh.PublicKey, now time.Time) (principal string, err error) {
+	l, err := a.find(key, now)
+	if l.key != nil {
+		principal = l.principals[0]
+	}
+	return principal, err
+}
+
+// find returns a line on which a key is valid or, with an error, one on which it is not.
+func (a Approvers) find(key ssh.PublicKey, now time.Time) (found line, why error) {
 	fingerprint := ssh.FingerprintSHA256(key)
-	why := fmt.Errorf("its key %s is not one of the approvers'", fingerprint)
+	why = fmt.Errorf("its key %s is not one of the approvers'", fingerprint)
 	for _, l := range a.lines {
 		if l.fingerprint != fingerprint {
 			continue
 		}
-		if why = l.invalid(now); why == nil {
+		if found, why = l, l.invalid(now); why == nil {
 			return l, nil
 		}
 		why = fmt.Errorf("%w (%s)", why, l.principals[0])
 	}
-	return line{}, why
+	return found, why
 }
 
 // Sign signs a text, and returns the signature as ssh-keygen writes it. It returns no signature that verify
