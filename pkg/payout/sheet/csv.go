@@ -1,6 +1,8 @@
 package sheet
 
 import (
+	"cmp"
+	"fmt"
 	"io"
 	"strings"
 	"unicode"
@@ -9,9 +11,9 @@ import (
 // csvRows reads a CSV file. No field may contain a line break, so each record is one line. A stray quote then
 // spoils only its own line, and not the rest of the file.
 type csvRows struct {
-	text      *textLines
-	delimiter string // empty until it is known
-	known     func(header string) bool
+	*textLines
+	table     *Table
+	delimiter string   // empty until it is known
 	fields    []string // of the line that was read last
 	open      bool     // which ended inside a field in double quotes
 }
@@ -19,51 +21,50 @@ type csvRows struct {
 // CSV reads a file of CSV, in which commas, semicolons or tabs separate the fields.
 func CSV(in io.Reader, l Layout) Rows {
 	return func(yield func(Row, error) bool) {
-		t := NewTable(l)
-		r := &csvRows{text: newLines(in, l.Encoding), delimiter: l.Delimiter, known: t.knows}
-		wrong, err := r.readHeader(l.SkipLines)
-		if err == nil {
-			t.between = delimiterNames[r.delimiter]
-			wrong, err = t.Header(r.text.line, r.fields)
-		}
-		if (wrong != nil || err != nil) && !yield(Row{Line: r.text.line, Wrong: wrong}, err) {
-			return
-		}
-		for err == nil {
-			if wrong, err = r.next(); err == io.EOF {
-				return
-			}
-			row := Row{Line: r.text.line, Wrong: wrong}
-			switch {
-			case err != nil:
-			case wrong == nil:
-				row = t.Row(r.text.line, r.fields)
-			case t.ended: // whatever it is
-				row = Row{Line: r.text.line, Below: true}
-			}
-			if !row.Blank && !yield(row, err) {
+		r := &csvRows{textLines: newLines(in, l.Encoding), table: NewTable(l), delimiter: l.Delimiter}
+		for row, err := r.header(l.SkipLines); err != io.EOF; row, err = r.row() {
+			if !row.Blank && !yield(row, err) || err != nil {
 				return
 			}
 		}
 	}
 }
 
-// next reads the fields of a line. A line without any text is a row without fields.
-func (r *csvRows) next() (wrong []Detail, err error) {
+// header reads the header. It is a blank row, unless something is wrong with it.
+func (r *csvRows) header(skip int) (Row, error) {
+	why, err := r.readHeader(skip)
+	row := Row{Line: r.line}
+	if why == "" && err == nil {
+		r.table.between = delimiterNames[r.delimiter]
+		row.Wrong, err = r.table.Header(r.line, r.fields)
+	} else if why != "" {
+		row.wrong("", "%s", why)
+	}
+	row.Blank = row.Wrong == nil && err == nil
+	return row, err
+}
+
+// row reads the next row.
+func (r *csvRows) row() (Row, error) {
 	for {
-		text, wrong, err := r.text.next()
-		if wrong != nil || err != nil {
-			return wrong, err
+		text, why, err := r.next()
+		if why == "" && err == nil {
+			open := r.open
+			if r.open = false; open && r.closes(text) { // the rest of that row, which was reported
+				continue
+			}
+			why = r.split(text)
 		}
-		open := r.open
-		if r.open = false; open && r.closes(text) { // the rest of that row, which was reported
-			continue
+		row := Row{Line: r.line}
+		switch {
+		case why == "" && err == nil:
+			row = r.table.Row(r.line, r.fields)
+		case r.table.ended && err == nil: // whatever it is
+			row.Below = true
+		case why != "":
+			row.wrong("", "%s", why)
 		}
-		if text == "" {
-			r.fields = r.fields[:0]
-			return nil, nil
-		}
-		return r.split(text), nil
+		return row, err
 	}
 }
 
@@ -80,28 +81,25 @@ func (r *csvRows) closes(text string) bool {
 }
 
 // firstText returns the first line that has more than delimiters.
-func (r *csvRows) firstText() (text string, wrong []Detail, err error) {
+func (r *csvRows) firstText() (text, why string, err error) {
 	empty := func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`",;`, r) }
-	for strings.TrimFunc(text, empty) == "" && wrong == nil && err == nil {
-		text, wrong, err = r.text.next()
+	for strings.TrimFunc(text, empty) == "" && why == "" && err == nil {
+		text, why, err = r.next()
 	}
-	return text, wrong, err
+	return text, why, err
 }
 
 // takeDelimiter takes the delimiter from a line such as "sep=;", which Excel reads too.
-func (r *csvRows) takeDelimiter(char string) []Detail {
+func (r *csvRows) takeDelimiter(char string) (why string) {
 	switch name := delimiterNames[char]; {
 	case name == "":
-		return Wrongf(r.text.line, "",
-			"fields cannot be separated by %s: save the file with commas, semicolons or tabs between them",
-			Quote(char))
+		return "fields cannot be separated by " + Quote(char) + ": save the file with commas, semicolons or tabs between them"
 	case r.delimiter != "" && r.delimiter != char:
-		return Wrongf(r.text.line, "",
-			"it says that fields are separated by %ss, and --delimiter says by %ss: leave --delimiter out", delimiterNames[char],
+		return fmt.Sprintf("it says that fields are separated by %ss, and --delimiter says by %ss: leave --delimiter out", name,
 			delimiterNames[r.delimiter])
 	}
 	r.delimiter = char
-	return nil
+	return ""
 }
 
 // guessDelimiter chooses the delimiter with which a header has the most known columns or, if that is equal,
@@ -110,12 +108,12 @@ func (r *csvRows) guessDelimiter(header string) {
 	best, most := ",", -1
 	for _, char := range delimiters {
 		r.delimiter = char
-		if r.split(header) != nil {
+		if r.split(header) != "" {
 			continue
 		}
 		points := len(r.fields)
 		for _, name := range r.fields {
-			if r.known(name) {
+			if r.table.knows(name) {
 				points += 1000
 			}
 		}
@@ -127,77 +125,76 @@ func (r *csvRows) guessDelimiter(header string) {
 }
 
 // readHeader skips lines, and reads the fields of the header. The error is ErrInput if something is wrong with it.
-func (r *csvRows) readHeader(skip int) (wrong []Detail, err error) {
+func (r *csvRows) readHeader(skip int) (why string, err error) {
 	for range skip {
-		if _, wrong, err = r.text.next(); err == io.EOF {
-			return Wrongf(r.text.line, "", "the file ends here, and its header is below the %d lines that are skipped", skip), ErrInput
+		if _, why, err = r.next(); err == io.EOF {
+			return fmt.Sprintf("the file ends here, and its header is below the %d lines that are skipped", skip), ErrInput
 		} else if err != nil {
-			return wrong, err
+			return why, err
 		}
 	}
-	text, wrong, err := r.firstText()
+	text, why, err := r.firstText()
 	if first, char, _ := strings.Cut(strings.Trim(text, `"`), "="); strings.EqualFold(first, "sep") {
-		if wrong = r.takeDelimiter(char); wrong == nil {
-			text, wrong, err = r.firstText()
+		if why = r.takeDelimiter(char); why == "" {
+			text, why, err = r.firstText()
 		}
 	}
 	switch {
 	case err == io.EOF:
-		wrong, err = Wrongf(1, "",
-			"the file is empty: a header belongs on its first line, such as order_id,currency,amount,address"), nil
-	case err != nil || wrong != nil:
+		r.line = 1
+		return "the file is empty: a header belongs on its first line, such as order_id,currency,amount,address", ErrInput
+	case err != nil || why != "":
 	case text[0] == '{':
-		wrong = Wrongf(r.text.line, "", "it is an object, as in JSON lines: add --format jsonl, or call the file .jsonl")
+		why = "it is an object, as in JSON lines: add --format jsonl, or call the file .jsonl"
 	default:
-		wrong = r.splitHeader(text)
+		why = r.splitHeader(text)
 	}
-	if wrong != nil && err == nil {
-		err = ErrInput
+	if why != "" {
+		err = cmp.Or(err, ErrInput)
 	}
-	return wrong, err
+	return why, err
 }
 
-func (r *csvRows) splitHeader(text string) []Detail {
+func (r *csvRows) splitHeader(text string) (why string) {
 	if r.delimiter == "" {
 		r.guessDelimiter(text)
 	}
-	if wrong := r.split(text); wrong != nil {
-		return wrong
+	if why := r.split(text); why != "" {
+		return why
 	}
 	for _, char := range delimiters {
 		if len(r.fields) == 1 && strings.Contains(r.fields[0], char) {
-			return Wrongf(r.text.line, "", "the columns are separated by %ss, and not by %ss: leave --delimiter out", delimiterNames[char],
+			return fmt.Sprintf("the columns are separated by %ss, and not by %ss: leave --delimiter out", delimiterNames[char],
 				delimiterNames[r.delimiter])
 		}
 	}
-	return nil
+	return ""
 }
 
 // split splits a line into its fields. It ends at one that is not well-formed.
-func (r *csvRows) split(text string) []Detail {
+func (r *csvRows) split(text string) (why string) {
 	r.fields = r.fields[:0]
 	for more := true; more; {
+		n := len(r.fields) + 1
 		after, quoted := strings.CutPrefix(text, `"`)
 		if !quoted {
 			var field string
 			if field, text, more = strings.Cut(text, r.delimiter); strings.Contains(field, `"`) {
-				return Wrongf(r.text.line, "",
-					"field %d has a double quote in it: put the field between double quotes, and double those in it", len(r.fields)+1)
+				return fmt.Sprintf("field %d has a double quote in it: put the field between double quotes, and double those in it", n)
 			}
 			r.fields = append(r.fields, field)
 			continue
 		}
 		end := closingQuote(after)
 		if r.open = end < 0; r.open {
-			return Wrongf(r.text.line, "",
-				"field %d begins with a double quote, and none ends it on this line: a field can hold no line break", len(r.fields)+1)
+			return fmt.Sprintf("field %d begins with a double quote, and none ends it on this line: a field can hold no line break", n)
 		}
 		r.fields = append(r.fields, strings.ReplaceAll(after[:end], `""`, `"`))
 		if text, more = strings.CutPrefix(after[end+1:], r.delimiter); !more && text != "" {
-			return Wrongf(r.text.line, "", "field %d goes on after its closing double quote: double the quotes in it", len(r.fields))
+			return fmt.Sprintf("field %d goes on after its closing double quote: double the quotes in it", n)
 		}
 	}
-	return nil
+	return ""
 }
 
 // closingQuote returns the index of the first double quote that is not doubled, or -1.

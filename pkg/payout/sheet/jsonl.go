@@ -18,14 +18,16 @@ func JSONLines(in io.Reader) Rows {
 		lines.json = true
 		var dec jsontext.Decoder
 		for {
-			text, wrong, err := lines.next()
-			row := Row{Line: lines.line, Wrong: wrong}
+			text, why, err := lines.next()
+			row := Row{Line: lines.line}
 			switch {
 			case err == io.EOF:
 				return
-			case err == nil && wrong == nil && text == "":
+			case why != "":
+				row.wrong("", "%s", why)
+			case err == nil && text == "":
 				continue
-			case err == nil && wrong == nil:
+			case err == nil:
 				row.object(&dec, text)
 			}
 			if !yield(row, err) || err != nil {

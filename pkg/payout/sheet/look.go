@@ -54,8 +54,8 @@ func LookCSV(in io.Reader) (Layout, error) {
 // firstLines returns the lines up to one that cannot be read, at most MaxRows.
 func firstLines(text *textLines) (lines []string) {
 	for len(lines) < MaxRows {
-		line, wrong, err := text.next()
-		if err != nil || wrong != nil {
+		line, why, err := text.next()
+		if err != nil || why != "" {
 			break
 		}
 		lines = append(lines, line)
@@ -64,7 +64,7 @@ func firstLines(text *textLines) (lines []string) {
 }
 
 func splitAll(lines []string, delimiter string) (rows [][]string) {
-	r := csvRows{delimiter: delimiter, text: &textLines{}}
+	r := csvRows{delimiter: delimiter}
 	for _, line := range lines {
 		r.fields = nil
 		if r.split(line); line == "" {

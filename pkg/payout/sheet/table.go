@@ -213,7 +213,7 @@ func (t *Table) Row(line int, fields []string) Row {
 		case row.Below || t.told || t.layout.Other == Ignore || strings.TrimSpace(field) == "":
 		case i >= len(t.header) || t.header[i] == unnamed: // once for all rows and columns
 			t.told = true
-			row.wrong("", "%s stands in a column without a name%s: name it, or say --other-columns ignore", Quote(field), t.alsoUnnamed(i))
+			row.wrong("", "%s stands in a column without a name: name it, or say --other-columns ignore", Quote(field))
 		}
 	}
 	if !row.Below { // its values are not checked
@@ -260,20 +260,6 @@ func (t *Table) clean(row *Row) {
 				Quote(amount), code, t.layout.Currency)
 		}
 	}
-}
-
-// alsoUnnamed says how many other columns of the header have no name either.
-func (t *Table) alsoUnnamed(field int) string {
-	others := 0
-	for i, col := range t.header {
-		if col == unnamed && i != field {
-			others++
-		}
-	}
-	if others == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" (%d more have none)", others)
 }
 
 // sameCode reports whether two codes are those of one currency. Each may have its kind in front.

@@ -3,6 +3,7 @@ package sheet
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"io"
 	"strings"
 	"unicode/utf8"
@@ -74,54 +75,53 @@ func OtherFormat(file []byte) string {
 	return ""
 }
 
-// next returns a line, which may be empty. If the line is not valid text, it returns details instead.
-func (t *textLines) next() (text string, wrong []Detail, err error) {
+// next returns a line, which may be empty. If the line is not valid text, it says why instead.
+func (t *textLines) next() (text, why string, err error) {
 	if t.kind != "" {
-		return "", Wrongf(0, "", "%s", t.kind), ErrInput
+		return "", t.kind, ErrInput
 	}
 	line, err := t.in.ReadSlice('\n')
 	if err == io.EOF && len(line) == 0 {
-		return "", nil, err
+		return "", "", err
 	}
 	t.line++
 	long := err == bufio.ErrBufferFull
 	for n := 0; err == bufio.ErrBufferFull; n++ {
 		if n == maxEndless/maxRecord {
-			return "", Wrongf(t.line, "", "it has no end"), ErrInput
+			return "", "it has no end", ErrInput
 		}
 		_, err = t.in.ReadSlice('\n')
 	}
 	switch {
 	case err != nil && err != io.EOF:
-		return "", nil, err
+		return "", "", err
 	case long:
-		return "", Wrongf(t.line, "", "it is longer than %d bytes", maxRecord), nil
+		return "", fmt.Sprintf("it is longer than %d bytes", maxRecord), nil
 	}
 	line = bytes.TrimSuffix(line, []byte{'\n'})
 	if t.encoding == Windows1252 {
 		if line, err = t.fromANSI(line); err != nil {
-			return "", Wrongf(t.line, "", "it is UTF-8, and not windows-1252, which would show other letters: say --encoding utf-8"), err
+			return "", "it is UTF-8, and not windows-1252, which would show other letters: say --encoding utf-8", err
 		}
 	}
 	switch {
 	case !utf8.Valid(line):
 		_, i, _ := transform.Bytes(encoding.UTF8Validator, line)
-		advice := "save the file as UTF-8, or say --encoding windows-1252"
-		if t.json {
-			advice = "save the file as UTF-8"
+		why = fmt.Sprintf("byte %d (0x%02x) is not UTF-8: save the file as UTF-8", i+1, line[i])
+		if !t.json {
+			why += ", or say --encoding windows-1252"
 		}
-		return "", Wrongf(t.line, "", "byte %d (0x%02x) is not UTF-8: %s", i+1, line[i], advice), ErrEncoding
+		return "", why, ErrEncoding
 	case t.encoding != UTF8 && bytes.ContainsRune(line, utf8.RuneError):
-		return "", Wrongf(t.line, "", "it has bytes that are no characters: say another --encoding, or save the file as UTF-8"),
-			ErrEncoding
+		return "", "it has bytes that are no characters: say another --encoding, or save the file as UTF-8", ErrEncoding
 	}
 	if t.line == 1 {
 		line = bytes.TrimPrefix(line, []byte(mark))
 	}
 	if text = strings.TrimSuffix(string(line), "\r"); strings.Contains(text, "\r") {
-		return "", Wrongf(t.line, "", "it has a carriage return within it: save the file with other line ends"), nil
+		return "", "it has a carriage return within it: save the file with other line ends", nil
 	}
-	return text, nil, nil
+	return text, "", nil
 }
 
 // fromANSI decodes a line of windows-1252. A text in it is valid UTF-8 only if it has nothing but ASCII: the
