@@ -31,26 +31,30 @@ type Parser struct {
 func usageError(msg, advice string) error { return &usage.Error{Msg: msg, Advice: advice} }
 
 // ends returns the first moment of a period and the first after it. An end that is open is zero. The function
-// dateTime reads a full date-time or, with after, the first moment after it.
+// dateTime reads a full date-time.
 func (p Parser) ends(
-	from, to string, dateTime func(flag, text string, after bool) (time.Time, error),
+	from, to string, dateTime func(flag, text string) (time.Time, error),
 ) (first, after time.Time, err error) {
-	read := func(flag, text string, after bool) (time.Time, error) {
-		switch age, ok := ParseAge(text); {
+	read := func(flag, text string) (first, after time.Time, err error) {
+		step := time.Second // a time names a whole second, unless it has a fraction
+		switch {
 		case text == "":
-			return time.Time{}, nil
-		case IsDateTime(text):
-			return dateTime(flag, text, after)
-		case ok && after: // the second that it names
-			return p.Now.Add(time.Second - age), nil
+		case !IsDateTime(text):
+			first, err = p.Parse(flag, text)
+		default:
+			if first, err = dateTime(flag, text); first.Nanosecond() != 0 {
+				step = time.Nanosecond
+			}
 		}
-		if first, unit := p.named(text); unit != "" && after {
-			return unit.Step(first, 1), nil
+		if _, unit, _ := p.named(text); unit != "" {
+			return first, unit.Step(first, 1), err
+		} else if first.IsZero() {
+			return first, first, err
 		}
-		return p.Parse(flag, text)
+		return first, first.Add(step), err
 	}
-	if first, err = read("--from", from, false); err == nil {
-		after, err = read("--to", to, true)
+	if first, _, err = read("--from", from); err == nil {
+		_, after, err = read("--to", to)
 	}
 	if err == nil && !first.IsZero() && !after.IsZero() && !first.Before(after) {
 		err = usageError(fmt.Sprintf("--from %s is later than --to %s", from, to), "exchange them")
@@ -62,11 +66,11 @@ func (p Parser) ends(
 // a service that compares exactly would leave out what is in the last second. What begins then or later does not
 // belong to the period, and end is that moment; a zero end means that the service alone decides.
 func (p Parser) Sent(from, to string) (sentFrom, sentTo string, end time.Time, err error) {
-	first, after, err := p.ends(from, to, func(string, string, bool) (time.Time, error) { return time.Time{}, nil })
+	first, after, err := p.ends(from, to, func(string, string) (time.Time, error) { return time.Time{}, nil })
 	if err != nil {
 		return "", "", end, err
 	}
-	if _, unit := p.named(to); unit != "" {
+	if _, unit, _ := p.named(to); unit != "" {
 		end = after
 	} else if !after.IsZero() {
 		after = after.Add(-time.Second)
@@ -83,17 +87,13 @@ func (p Parser) Sent(from, to string) (sentFrom, sentTo string, end time.Time, e
 // Instants returns the first moment of a period in till's own times, and the first after it. An end that is open
 // is zero.
 func (p Parser) Instants(from, to string) (start, end time.Time, err error) {
-	return p.ends(from, to, func(flag, text string, after bool) (time.Time, error) {
-		for _, layout := range []string{time.RFC3339, p.Layout, "2006-01-02T15:04:05", "2006-01-02 15:04:05",
-			"2006-01-02T15:04", "2006-01-02 15:04"} {
-			if at, err := time.ParseInLocation(layout, text, p.Zone); err == nil && after {
-				return at.Add(time.Second), nil
-			} else if err == nil {
-				return at, nil
-			}
+	return p.ends(from, to, func(flag, text string) (time.Time, error) {
+		at, ok := p.Reads(text)
+		if !ok {
+			return at, usageError(fmt.Sprintf("%s: %q is not a time", flag, text),
+				"write it like 2026-05-03T10:00:00, or like 2026-05-03T10:00:00Z")
 		}
-		return time.Time{}, usageError(fmt.Sprintf("%s: %q is not a time", flag, text),
-			"write it like 2026-05-03T10:00:00, or like 2026-05-03T10:00:00Z")
+		return at, nil
 	})
 }
 
@@ -101,16 +101,11 @@ func (p Parser) Instants(from, to string) (start, end time.Time, err error) {
 // It leaves an end unset if the text is empty.
 func (p Parser) Written(from, to string) (span report.Span, err error) {
 	p.Now, p.Zone = p.WallClock(), time.UTC // as no zone: each day has 24 hours
-	first, after, err := p.ends(from, to, func(flag, text string, after bool) (time.Time, error) {
+	first, after, err := p.ends(from, to, func(flag, text string) (time.Time, error) {
 		at, rest, ok := report.ParseWritten(text)
-		switch {
-		case !ok || rest != "":
+		if !ok || rest != "" {
 			return at, usageError(fmt.Sprintf("%s: %q cannot be compared with times without a time zone", flag, text),
 				"write it like 2026-05-03T10:00:00")
-		case after && at.Nanosecond() == 0:
-			at = at.Add(time.Second)
-		case after:
-			at = at.Add(time.Nanosecond)
 		}
 		return at, nil
 	})
@@ -120,7 +115,7 @@ func (p Parser) Written(from, to string) (span report.Span, err error) {
 	if to != "" {
 		span.To = &after
 	}
-	if _, unit := p.named(from); unit != report.ByDay {
+	if _, unit, _ := p.named(from); unit != report.ByDay {
 		span.Unit = unit
 	}
 	return span, err
@@ -128,10 +123,7 @@ func (p Parser) Written(from, to string) (span report.Span, err error) {
 
 // Parse returns the first moment of what a text names. It reads no full date-time.
 func (p Parser) Parse(flag, text string) (time.Time, error) {
-	if age, ok := ParseAge(text); ok {
-		return p.Now.Add(-age), nil
-	}
-	if first, unit := p.named(text); unit != "" {
+	if first, _, ok := p.named(text); ok {
 		return first, nil
 	}
 	return time.Time{}, usageError(
@@ -141,7 +133,7 @@ func (p Parser) Parse(flag, text string) (time.Time, error) {
 			"(2026-05-03T10:00:00)"))
 }
 
-// Reads reads a time that the service has written. Without a zone, it is in the profile's.
+// Reads reads a full date-time, as the service has written one. Without a zone, it is in the profile's.
 func (p Parser) Reads(text string) (time.Time, bool) {
 	at, rest, ok := report.ParseWritten(text)
 	if ok && rest == "" {
@@ -158,38 +150,41 @@ func (p Parser) Reads(text string) (time.Time, bool) {
 // Words returns the words for days and months.
 func Words() []string { return []string{"today", "yesterday", "this-month", "last-month"} }
 
-// named returns the first moment of a day, week or month and which of them it is, or "" for other texts. In
-// --from a name is the beginning of that day, week or month, and in --to its end.
-func (p Parser) named(text string) (time.Time, report.Unit) {
+// named returns the first moment of a day, week, month or age, and which of the first three it is; an age is none of
+// them. In --from a name is the beginning of that day, week or month, and in --to its end.
+func (p Parser) named(text string) (first time.Time, unit report.Unit, ok bool) {
+	if age, ok := ParseAge(text); ok {
+		return p.Now.Add(-age), "", true
+	}
 	now := p.Now.In(p.Zone)
 	day := func(month time.Month, day int) time.Time {
 		return time.Date(now.Year(), month, day, 0, 0, 0, 0, p.Zone)
 	}
 	switch text {
 	case "today":
-		return day(now.Month(), now.Day()), report.ByDay
+		return day(now.Month(), now.Day()), report.ByDay, true
 	case "yesterday":
-		return day(now.Month(), now.Day()-1), report.ByDay
+		return day(now.Month(), now.Day()-1), report.ByDay, true
 	case "this-month":
-		return day(now.Month(), 1), report.ByMonth
+		return day(now.Month(), 1), report.ByMonth, true
 	case "last-month":
-		return day(now.Month()-1, 1), report.ByMonth
+		return day(now.Month()-1, 1), report.ByMonth, true
 	}
-	if day, err := time.ParseInLocation(time.DateOnly, text, p.Zone); err == nil {
-		return day, report.ByDay
+	if first, err := time.ParseInLocation(time.DateOnly, text, p.Zone); err == nil {
+		return first, report.ByDay, true
 	}
-	if month, err := time.ParseInLocation("2006-01", text, p.Zone); err == nil {
-		return month, report.ByMonth
+	if first, err := time.ParseInLocation("2006-01", text, p.Zone); err == nil {
+		return first, report.ByMonth, true
 	}
 	var year, week int
 	if n, _ := fmt.Sscanf(text, "%d-W%d", &year, &week); n == 2 {
 		fourth := time.Date(year, time.January, 4, 0, 0, 0, 0, p.Zone) // is always in week 1
 		monday := fourth.AddDate(0, 0, 7*(week-1)-(int(fourth.Weekday())+6)%7)
 		if y, w := monday.ISOWeek(); fmt.Sprintf("%04d-W%02d", y, w) == text {
-			return monday, report.ByWeek
+			return monday, report.ByWeek, true
 		}
 	}
-	return time.Time{}, ""
+	return time.Time{}, "", false
 }
 
 // WallClock returns the present second on a clock in the zone, in UTC as no zone.
