@@ -151,18 +151,19 @@ func TestVerifyRefuses(t *testing.T) {
 	renamed := changed(sshsig.Armor(other), func(s *sshsig.Signature) { s.Namespace = Namespace })
 	longer := changed(good, func(s *sshsig.Signature) { s.Signature.Rest = []byte("more") })
 	foreign := "its key " + ssh.FingerprintSHA256(eve.PublicKey()) + " is not one of the approvers'"
+	const notFor, twice = "its key is not for the namespace till-payout (ann)", "it has several signatures: write each"
+	const certificate = "it was made with a certificate, and certificates are not accepted"
+	again := `valid-before="20200101Z" ` + string(ssh.MarshalAuthorizedKey(ann.PublicKey())) + "ann"
 	for name, c := range map[string]struct {
 		options   string
 		text      string
 		signature []byte
 		want      string // empty: it is accepted
 	}{
-		"good":           {"", text, good, ""},
-		"a changed byte": {"", strings.Replace(text, "plan", "plaN", 1), good, over},
-		"a byte more":    {"", text + " ", good, over},
-		"no text":        {"", "", good, over},
-		"another namespace": {"", text, sshsig.Armor(other),
-			`it is for the namespace "till-release", and not for till-payout`},
+		"good":                  {"", text, good, ""},
+		"a changed byte":        {"", strings.Replace(text, "plan", "plaN", 1), good, over},
+		"a byte more":           {"", text + " ", good, over},
+		"another namespace":     {"", text, sshsig.Armor(other), `it is for the namespace "till-release"`},
 		"a changed namespace":   {"", text, renamed, over},
 		"a foreign key":         {"", text, sign(t, text, eve), foreign},
 		"another key named":     {"", text, stolen, foreign},
@@ -171,27 +172,21 @@ func TestVerifyRefuses(t *testing.T) {
 		"the last second":       {`valid-before="20260503120000Z"`, text, good, ""},
 		"not yet valid":         {`valid-after="20260503120001Z"`, text, good, "its key is not valid yet (ann)"},
 		"the first second":      {`valid-after="20260503120000Z"`, text, good, ""},
-		"for another namespace": {`namespaces="git,file"`, text, good, "its key is not for the namespace till-payout (ann)"},
+		"for another namespace": {`namespaces="git,file"`, text, good, notFor},
 		"for this namespace":    {`namespaces="git,till-*"`, text, good, ""},
-		"not for this one": {`namespaces="*,!till-payout"`, text, good,
-			"its key is not for the namespace till-payout (ann)"},
+		"not for this one":      {`namespaces="*,!till-payout"`, text, good, notFor},
+		"expired and valid":     {again, text, good, ""},
 		"garbage":               {"", text, []byte("garbage"), none},
-		"nothing":               {"", text, nil, none},
-		"a cut signature":       {"", text, good[:len(good)/2], none},
 		"text after it":         {"", text, longer, none},
-		"another kind of block": {"", text, bytes.ReplaceAll(good, []byte("SSH SIGNATURE"), []byte("SIGNATURE")), none},
-		"two signatures": {"", text, slices.Concat(good, sign(t, text, eve)),
-			"it has several signatures: write each to a file of its own"},
-		"of a certificate": {"", text, signWithCertificate(t, ann),
-			"it was made with a certificate, and certificates are not accepted"},
-		"a key": {"", text, ssh.MarshalAuthorizedKey(ann.PublicKey()), none},
+		"two signatures":        {"", text, slices.Concat(good, sign(t, text, eve)), twice},
+		"of a certificate":      {"", text, signWithCertificate(t, ann), certificate},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := ""
 			if _, err := parse(t, row("ann", c.options, ann)).verify(message(c.text), c.signature, now); err != nil {
 				got = err.Error()
 			}
-			if got != c.want {
+			if !strings.HasPrefix(got, c.want) || c.want == "" && got != "" {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
@@ -209,68 +204,56 @@ func signWithCertificate(t *testing.T, key ssh.Signer) []byte {
 	return sshsig.Armor(s)
 }
 
-// TestRSAWithSHA1 checks that a signature with the old algorithm of RSA is refused, although the key is
-// listed.
-func TestRSAWithSHA1(t *testing.T) {
-	private, err := rsa.GenerateKey(rand.Reader, 2048)
-	ok(t, err)
-	key, err := ssh.NewSignerFromKey(private)
-	ok(t, err)
-	good, err := sshsig.Unarmor(sign(t, text, key))
-	ok(t, err)
-	list := parse(t, row("ann", "", key))
-	if _, err := list.verify(message(text), sshsig.Armor(good), now); err != nil {
-		t.Fatal(err)
-	}
-	signed, err := message(text).signed(good.HashAlgorithm)
-	ok(t, err)
-	if good.Signature, err = key.(ssh.AlgorithmSigner).SignWithAlgorithm(rand.Reader, signed, ssh.KeyAlgoRSA); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := list.verify(message(text), sshsig.Armor(good), now); err == nil {
-		t.Error("SHA-1 was accepted")
-	}
-}
-
-// TestPersons checks that everything that principals and keys connect is one person.
+// TestPersons checks that everything that principals and keys connect is one person, and so are principals which a
+// person could take for one.
 func TestPersons(t *testing.T) {
-	keys := []ssh.Signer{newKey(t), newKey(t), newKey(t), newKey(t)}
+	keys := []ssh.Signer{newKey(t), newKey(t), newKey(t)}
+	print1 := ssh.FingerprintSHA256(keys[1].PublicKey())
+	const keyed = " are one person, because their keys or other principals connect them"
+	const formed = " are one person, because their names differ only in the form of their letters"
 	for name, c := range map[string]struct {
-		rows   []string
-		signed []int // keys
-		want   int   // persons who signed
-		people []string
+		rows    string // principals and the numbers of their keys
+		persons int    // with a key
+		people  string // who may sign
+		joined  string // who are said to be one
 	}{
-		"two persons": {[]string{row("ann", "", keys[0]), row("bob", "", keys[1])}, []int{0, 1}, 2, []string{"ann", "bob"}},
-		"one with two keys": {[]string{row("ann", "", keys[0]), row("ann", "", keys[1]), row("bob", "", keys[2])},
-			[]int{0, 1}, 1, []string{"ann", "bob"}},
-		"a key of two principals": {[]string{row("ann", "", keys[0]), row("bob", "", keys[0])}, []int{0},
-			1, []string{"ann"}},
-		"two principals in a line": {[]string{row("ann,bob", "", keys[0]), row("bob", "", keys[1])}, []int{0, 1},
-			1, []string{"ann"}},
-		"connected by others": {[]string{row("ann", "", keys[0]), row("cleo", "", keys[2]), row("bob", "", keys[1]),
-			row("bob", "", keys[0]), row("cleo", "", keys[1])},
-			[]int{0, 1, 2}, 1, []string{"ann"}},
-		"connected by an expired line": {[]string{row("ann", "", keys[0]), row("bob", "", keys[1]),
-			row("bob", `valid-before="20200101Z"`, keys[0])}, []int{0, 1}, 1, []string{"ann"}},
-		"an expired person": {[]string{row("ann", "", keys[0]), row("bob", `valid-before="20200101Z"`, keys[1])},
-			nil, 0, []string{"ann"}},
-		"a name like a fingerprint": {[]string{row(ssh.FingerprintSHA256(keys[1].PublicKey()), "", keys[0]),
-			row("bob", "", keys[1])}, []int{0, 1}, 2, []string{ssh.FingerprintSHA256(keys[1].PublicKey()), "bob"}},
+		"two persons":           {"ann = 0; bob = 1", 2, "ann bob", ""},
+		"one with two keys":     {"ann,ann@x = 0; ann = 1; bob = 2", 2, "ann bob", ""},
+		"a key of two":          {"ann = 0; bob = 0", 1, "ann", "ann and bob" + keyed},
+		"two in a line":         {"ann,bob = 0; bob = 1", 1, "ann", "ann and bob" + keyed},
+		"an expired person":     {"ann = 0; bob = 1 old", 2, "ann", ""},
+		"like a fingerprint":    {print1 + " = 0; bob = 1", 2, print1 + " bob", ""},
+		"by an expired line":    {"ann = 0; bob = 1; bob = 0 old", 1, "ann", "ann and bob" + keyed},
+		"connected by others":   {"ann = 0; cleo = 2; bob = 1; bob = 0; cleo = 1", 1, "ann", "ann and cleo and bob" + keyed},
+		"capitals":              {"ann@x = 0; Ann@X = 1", 1, "ann@x", "ann@x and Ann@X" + formed},
+		"the sign for kelvin":   {"kim = 0; \u212aim = 1", 1, "kim", "kim and \u212aim" + formed},
+		"wide letters":          {"ann = 0; \uff41nn = 1", 1, "ann", "ann and \uff41nn" + formed},
+		"an accent of its own":  {"ren\u00e9 = 0; rene\u0301 = 1", 1, "ren\u00e9", "ren\u00e9 and rene\u0301" + formed},
+		"a long s":              {"nikos = 0; niko\u017f = 1", 1, "nikos", "nikos and niko\u017f" + formed},
+		"without the accent":    {"ren\u00e9 = 0; rene = 1", 2, "ren\u00e9 rene", ""},
+		"a letter of another":   {"ann = 0; \u0430nn = 1", 2, "ann \u0430nn", ""}, // only a person can tell
+		"a name and a key text": {"ann = 0; \"name ann\" = 1", 2, "ann name ann", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			list := parse(t, c.rows...)
-			if people := list.missing(nil, now); !slices.Equal(people, c.people) {
-				t.Errorf("the people are %q, want %q", people, c.people)
+			var rows []string
+			for line := range strings.SplitSeq(c.rows, "; ") {
+				principal, key, _ := strings.Cut(line, " = ")
+				options := map[bool]string{true: `valid-before="20200101Z"`}[strings.HasSuffix(key, " old")]
+				rows = append(rows, row(principal, options, keys[key[0]-'0']))
+			}
+			list := parse(t, rows...)
+			people := list.missing(nil, now)
+			if got := strings.Join(people, " "); got != c.people || list.Persons() != c.persons {
+				t.Errorf("%d persons, and %s may sign; want %d and %s", list.Persons(), got, c.persons, c.people)
 			}
 			s := list.Count(2, message(text), now, func(yield func(Approval, error) bool) {
-				for _, i := range c.signed {
-					yield(Approval{File: "a.sig", Signature: string(sign(t, text, keys[i]))}, nil)
+				for _, key := range keys {
+					yield(Approval{File: "a.sig", Signature: string(sign(t, text, key))}, nil)
 				}
 			})
-			if len(s.Approved) != c.want || len(s.Missing) != len(c.people)-c.want || len(s.Rejected) > 0 ||
-				s.Enough() != (c.want == 2) {
-				t.Errorf("%d persons signed, want %d: %s %s", len(s.Approved), c.want, s, s.Notes())
+			if len(s.Approved) != len(people) || len(s.Missing) > 0 || strings.Join(s.Joined, "") != c.joined ||
+				s.Enough() != (len(people) == 2) {
+				t.Errorf("%d persons signed: %s %s", len(s.Approved), s, s.Notes())
 			}
 		})
 	}
@@ -289,30 +272,29 @@ func TestParseApproversRefuses(t *testing.T) {
 	if _, err := ParseApprovers("allowed", []byte(many+row("ann", "", key)), time.UTC); err == nil {
 		t.Errorf("%d keys were accepted", maxApprovers+1)
 	}
-	same := row("ann", `valid-after="20260503Z",valid-before="20260503Z"`, key)
-	if _, err := ParseApprovers("allowed", []byte(same), time.UTC); err == nil {
-		t.Error("a key that is never valid was accepted")
-	}
+	const unseen = " is empty, or has spaces around it or characters that are not seen"
+	const pattern = " is a pattern, which names no person: write a line for each person"
 	for _, c := range []struct{ line, want string }{
 		{"ann", "there is no public key"},
-		{"ann ssh-ed25519", "there is no public key after the principals: write it as in a file that ends in .pub"},
 		{"ann ssh-ed25519 AAAA", "there is no public key after the principals: write it as in a file that ends in .pub"},
-		{row("*", "", key), `the principal "*" is a pattern, which names no person: write a line for each person`},
-		{row("ann,*@example.com", "", key),
-			`the principal "*@example.com" is a pattern, which names no person: write a line for each person`},
-		{row("!ann", "", key), `the principal "!ann" is a pattern, which names no person: write a line for each person`},
-		{row("ann,", "", key), `the principal "" is empty, or has spaces around it or characters that are not seen`},
-		{row("an\u202en", "", key),
-			`the principal "an\u202en" is empty, or has spaces around it or characters that are not seen`},
+		{row("ann,*@example.com", "", key), `the principal "*@example.com"` + pattern},
+		{row("!ann", "", key), `the principal "!ann"` + pattern},
+		{row("ann,", "", key), `the principal ""` + unseen},
+		{row("an\u202en", "", key), `the principal "an\u202en"` + unseen},
+		{row("\"ann\x1b[2J\"", "", key), `the principal "ann\x1b[2J"` + unseen},
+		{row("an\u200bn", "", key), `the principal "an\u200bn"` + unseen},
+		{row("ann\u3164", "", key), `the principal "ann\u3164"` + unseen},
+		{row("an\u034fn", "", key), `the principal "an\u034fn"` + unseen},
+		{row("ann\ufe0f", "", key), `the principal "ann\ufe0f"` + unseen},
+		{row("\"a\tn\"", "", key), `the principal "a\tn"` + unseen},
+		{row(`ann"x`, "", key), `the principal "ann\"x" has a quotation mark, which ssh-keygen removes: leave it out`},
 		{row(`"ann`, "", key), "a quotation mark is missing"},
 		{row("ann", "cert-authority", key), "certificate authorities are not accepted: write the key of each person"},
 		{row("ann", "no-touch-required", key),
 			`the option "no-touch-required" is not known: there are namespaces, valid-after and valid-before`},
 		{row("ann", `valid-before="tomorrow"`, key), `the option valid-before: "tomorrow" is not a value for it`},
-		{row("ann", `valid-before="20261301"`, key), `the option valid-before: "20261301" is not a value for it`},
 		{row("ann", `valid-before="19700101Z"`, key), `the option valid-before: "19700101Z" is not a value for it`},
-		{row("ann", `valid-after="2027",valid-before="2026"`, key), `the option valid-after: "2027" is not a value for it`},
-		{row("ann", `valid-after="20270101",valid-before="20260101"`, key), "valid-before is not later than valid-after"},
+		{row("ann", `valid-after="20260503Z",valid-before="20260503Z"`, key), "valid-before is not later than valid-after"},
 		{row("ann", `valid-before="20270101",valid-before="20280101"`, key), "the option valid-before is given twice"},
 		{row("ann", `namespaces=""`, key), `the option namespaces: "" is not a value for it`},
 		{row("ann", "", short), "the RSA key is shorter than 2048 bits"},
@@ -388,75 +370,4 @@ func FuzzVerify(f *testing.F) {
 			t.Errorf("accepted as %q", s.Signature)
 		}
 	})
-}
-
-// TestFormsOfAPrincipal checks that principals which a person could take for one count as one, and that no name is
-// accepted which cannot be seen whole.
-func TestFormsOfAPrincipal(t *testing.T) {
-	ann, other := newKey(t), newKey(t)
-	for name, c := range map[string]struct {
-		first, second string
-		persons       int
-	}{
-		"two names":             {"ann", "bob", 2},
-		"capitals":              {"ann@till.example", "Ann@TILL.example", 1},
-		"the sign for kelvin":   {"kim", "\u212aim", 1},
-		"wide letters":          {"ann", "\uff41\uff4e\uff4e", 1},
-		"an accent of its own":  {"ren\u00e9", "rene\u0301", 1},
-		"without the accent":    {"ren\u00e9", "rene", 2},
-		"a long s":              {"nikos", "niko\u017f", 1},
-		"a letter of another":   {"ann", "\u0430nn", 2}, // they look the same, and only a person can tell
-		"a name and a key text": {"ann", "name ann", 2},
-	} {
-		t.Run(name, func(t *testing.T) {
-			a := parse(t, row(`"`+c.first+`"`, "", ann), row(`"`+c.second+`"`, "", other))
-			if got := len(a.missing(nil, now)); got != c.persons || a.Persons() != c.persons {
-				t.Errorf("these are %d persons, and %d with a valid key, want %d", a.Persons(), got, c.persons)
-			}
-			if got := len(a.joined()); got != 2-c.persons {
-				t.Errorf("it says %q", a.joined())
-			}
-		})
-	}
-	for name, principal := range map[string]string{
-		"an escape sequence": "ann\x1b[2J", "a space of no width": "an\u200bn", "a filler": "ann\u3164",
-		"a joiner":   "an\u034fn",
-		"a selector": "ann\ufe0f", "another direction": "\u202enna", "a tab": "a\tn", "a quotation mark": `ann"x`,
-	} {
-		rows := row(principal, "", ann)
-		if !strings.Contains(principal, `"`) {
-			rows = row(`"`+principal+`"`, "", ann)
-		}
-		if _, err := ParseApprovers("allowed", []byte(rows), time.UTC); err == nil ||
-			strings.ContainsFunc(err.Error(), unprintable) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
-func TestJoined(t *testing.T) {
-	ann, bob, old := newKey(t), newKey(t), newKey(t)
-	for name, c := range map[string]struct {
-		rows []string
-		want []string
-	}{
-		"two persons":        {[]string{row("ann", "", ann), row("bob", "", bob)}, nil},
-		"two names of a key": {[]string{row("ann,ann@till.example", "", ann), row("ann", "", old)}, nil},
-		"a key of two": {[]string{row("ann", "", ann), row("bob", "", bob), row("dan", "", ann)},
-			[]string{"ann and dan are one person, because their keys or other principals connect them"}},
-		"capitals": {[]string{row("ann", "", ann), row("Ann", "", old)},
-			[]string{"ann and Ann are one person, because their names differ only in the form of their letters"}},
-	} {
-		if got := parse(t, c.rows...).joined(); !slices.Equal(got, c.want) {
-			t.Errorf("%s: %q", name, got)
-		}
-	}
-}
-
-// TestKeyOnTwoLines checks that a key is valid if one of its lines is.
-func TestKeyOnTwoLines(t *testing.T) {
-	ann := newKey(t)
-	a := parse(t, row("ann", `valid-before="20200101Z"`, ann), row("ann", "", ann))
-	_, err := a.Find(ann.PublicKey(), now)
-	ok(t, err)
 }
