@@ -294,7 +294,7 @@ func TestWaysOut(t *testing.T) {
 	_, table, _ := strings.Cut(string(page), "\n## Every state and refusal, and the way out\n")
 	table, _, _ = strings.Cut(table, "\n## ")
 	ways, code := map[string]string{}, regexp.MustCompile("`([^`]+)`")
-	for _, row := range regexp.MustCompile(`(?m)^\| (.*?) \| .* \| (.*) \|$`).FindAllStringSubmatch(table, -1)[1:] {
+	for _, row := range regexp.MustCompile(`(?m)^\| (.*?): .* \| (.*) \|$`).FindAllStringSubmatch(table, -1) {
 		ways[row[1]] = row[2]
 	}
 	for _, rule := range cmdutil.Rules() {
