@@ -41,7 +41,7 @@
 //   - Lists come in four orders, and move both ways while they are read. They spell addresses,
 //     codes and order ids differently from the creates.
 //   - The record of an outcome fails: the disk is full, the disk breaks, or the connection to the journal breaks.
-//     Clocks are wrong. A process is stopped between its record and the first byte. TestFullDisk fills a real disk.
+//     Clocks are wrong. A process is stopped between its record and the first byte.
 //
 // In the end each unknown order is settled, books and list agree, and a new order can be paid. What else happens to
 // a journal, a plan or a list from outside, and who approves, is in package explore, in every order of events.

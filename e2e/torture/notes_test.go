@@ -4,15 +4,14 @@ package torture
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"syscall"
 	"time"
 )
 
-// notes is a directory of files with which a program and the test communicate. "held" and "stops" say that
-// the program is at its point, "go" lets it continue, "went" says that it does, "ahead" has how far its
+// notes is a directory of files with which a program and the test communicate. "stops" says that the
+// program is at its point, "go" lets it continue, "went" says that it does, "ahead" has how far its
 // clock is ahead, and "passed" how much time has passed for the machine.
 type notes string
 
@@ -51,19 +50,7 @@ func (n notes) await(note string, a *attempt) bool {
 	return true
 }
 
-// heldAt applies the plan until one of its rows is at a point, calls act, and lets the attempt run to its
-// end. It reports whether the attempt reached the point. It checks nothing.
-func (b *batch) heldAt(s applyShot, do, point string, act func(*attempt)) (a *attempt, held bool) {
-	s.point, s.do, s.notes, s.random, s.interrupts, s.rate = point, do, b.notes(), 0, 0, ""
-	a = b.apply(s)
-	held = b.meanwhile(a, func() {
-		b.story = append(b.story, fmt.Sprintf("attempt %d is at the point %s: %s", a.n, point, do))
-		act(a)
-	})
-	return a, held
-}
-
-// meanwhile calls act when an attempt is held or stopped at its point, lets the attempt continue, and waits
+// meanwhile calls act when an attempt is stopped at its point, lets the attempt continue, and waits
 // for its end. It reports whether the attempt reached its point.
 func (w *world) meanwhile(a *attempt, act func()) (held bool) {
 	ended := make(chan struct{})
@@ -71,15 +58,12 @@ func (w *world) meanwhile(a *attempt, act func()) (held bool) {
 		w.end(a)
 		close(ended)
 	}()
-	notes, first := a.shot.notes, "held"
-	if a.shot.do == "stop" { // it may be stopped before it can say more
-		first = "stops"
-	}
-	if held = notes.await(first, a); held {
+	notes := a.shot.notes
+	if held = notes.await("stops", a); held { // it may be stopped before it can say more
 		act()
 		notes.leave("go", "")
 		// A signal that comes before the process has stopped has no effect.
-		for a.shot.do == "stop" && !notes.found("went") && !a.over() {
+		for !notes.found("went") && !a.over() {
 			a.signal(syscall.SIGCONT)
 			time.Sleep(time.Millisecond)
 		}

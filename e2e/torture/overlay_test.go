@@ -94,28 +94,21 @@ func numberOf(name string) int64 {
 	return n
 }
 
-// killpoint is where the program is killed, or is held or stopped until the test lets it go on.
+// killpoint is where the program is killed, or is stopped until the test lets it go on.
 func killpoint(name string) {
 	if !at(name) {
 		return
 	}
 	switch os.Getenv("TILL_TORTURE_DO") {
-	case "hold":
-		holdHere("held")
 	case "stop": // which other threads may do before this one
 		leaveNote("stops")
 		syscall.Kill(os.Getpid(), syscall.SIGSTOP)
-		holdHere("held")
+		for !foundNote("go") {
+			time.Sleep(time.Millisecond)
+		}
 		leaveNote("went")
 	default:
 		die()
-	}
-}
-
-func holdHere(note string) {
-	leaveNote(note)
-	for !foundNote("go") {
-		time.Sleep(time.Millisecond)
 	}
 }
 

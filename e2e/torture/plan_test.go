@@ -54,7 +54,7 @@ type shot struct {
 	pause    bool // before the record is made, until the others are there
 	cut      cut  // where the proxy, if any, breaks its connections
 
-	do    string // at its point, instead of dying: "hold" or "stop"
+	do    string // at its point, instead of dying: "stop"
 	notes notes
 	times int    // in a row that its point is reached; 0: once
 	ahead string // how far its clock is ahead; with "stop", from then on
