@@ -101,9 +101,7 @@ func drawBatch(seed uint64, n int) batchPlan {
 		}
 		p.file = append(p.file, row)
 	}
-	if first.same {
-		p.file[1].content = p.file[0].content
-	} else if chance(15) {
+	if chance(15) {
 		p.before = 1 + rng.IntN(3)
 	} else if chance(15) {
 		p.elsewhere = 1 + rng.IntN(3)
@@ -129,12 +127,9 @@ func drawBatch(seed uint64, n int) batchPlan {
 // beginning has the first steps of one of the first batches.
 type beginning struct {
 	steps []batchStep
-	same  bool // the first two rows are the same
 	share bool // it needs a journal that several processes share
 
 	secure bool // it needs a proxy
-
-	finds []string // the mutants that it finds
 }
 
 // enoughRows leaves some rows even if sixteen are in flight and some were sent before.
@@ -160,8 +155,7 @@ func together(rng *rand.Rand) batchStep {
 }
 
 // sureOfBatches returns the beginnings of the first batches of every run, so that nothing depends on chance.
-// They have each point, each phase, each fault, and what each mutant needs to be found. Some steps end a run
-// and some leave rows, so a batch begins with a step that leaves some. A step that may end the run follows.
+// They have each point, each phase and each fault. Some steps end a run and some leave rows, so a batch begins with a step that leaves some. A step that may end the run follows.
 func sureOfBatches(seed uint64) (all []beginning) {
 	rng := rand.New(rand.NewPCG(seed, 1<<41))
 	var leaving, ending []batchStep
@@ -232,31 +226,15 @@ func sureOfBatches(seed uint64) (all []beginning) {
 		if i < len(ending) {
 			b.steps = append(b.steps, ending[i])
 		}
-		for _, s := range b.steps {
-			switch s.shots[0].point {
-			case "before-outcome":
-				b.finds = append(b.finds, "report-first")
-			case "in-results":
-				b.finds = append(b.finds, "half-results")
-			}
-		}
 		all = append(all, b)
 	}
 	for range 3 {
-		all = append(all, beginning{share: true, steps: []batchStep{together(rng)},
-			finds: []string{"no-claim", "blind-claim"}})
-	}
-	for range 2 { // the first row is unknown, and the second is the same
-		late := applyShot{concurrency: 1, faults: []rowFault{faultOf(0, "late")}}
-		rest := applyShot{concurrency: 1, keepGoing: true}
-		all = append(all, beginning{same: true,
-			steps: []batchStep{{what: doApply, shots: []applyShot{late}}, {what: doApply, shots: []applyShot{rest}}},
-			finds: []string{"duplicates", "resend-unknown"}})
+		all = append(all, beginning{share: true, steps: []batchStep{together(rng)}})
 	}
 	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	for _, b := range all {
 		for i := range b.steps { // so that each step has something to do
-			b.steps[i].tidy = !b.same || i > 0
+			b.steps[i].tidy = true
 		}
 	}
 	return all

@@ -113,7 +113,7 @@ func (a *attempt) neverConnected() bool {
 
 func (o *order) do(s step) {
 	// More attempts would be refused again and kill nothing.
-	if o.refused > 1 && (s.what == doCreate || s.what == doTwo || s.what == doTwin) {
+	if o.refused > 1 && (s.what == doCreate || s.what == doTwo) {
 		return
 	}
 	switch s.what {
@@ -136,15 +136,6 @@ func (o *order) do(s step) {
 		for _, a := range []*attempt{first, second} {
 			o.accepted = o.accepted || a.exit == 0
 		}
-	case doTwin:
-		if o.unknown == nil || o.orderID == "" {
-			return
-		}
-		s.shots[0].fault = instruction{fault: "ok", commit: true}
-		a := o.ended(o.end(o.create(fmt.Sprint(2_000_000_000+o.number), *o.unknown, s.shots[0], nil)))
-		if a.exit != 20 && a.exit != 41 {
-			o.wrong("the same under another order id, while this one is unknown, ended with %d", a.exit)
-		}
 	case doStop:
 		o.stop(s.shots[0])
 	case doReconcile:
@@ -160,7 +151,7 @@ func (o *order) do(s step) {
 // stop stops a create between its record and the first byte. While it sleeps, no other process may send the
 // order. If it has slept too long, it does not send either.
 func (o *order) stop(s shot) {
-	if o.orderID == "" || o.mutant == leavesOpen {
+	if o.orderID == "" {
 		return
 	}
 	before := o.unknown

@@ -26,41 +26,26 @@ type patch struct{ File, Old, New string }
 var points = []string{"before-intent", "in-intent", "after-intent", "before-connect", "before-first-byte", "mid-body",
 	"before-outcome", "in-outcome", "after-outcome"}
 
-// mutants are the bugs that these tests must find. Such programs often have them.
-var mutants = []string{
-	"send-first",      // the record is made after the call
-	"lazy-commit",     // the record is committed while the call is in flight
-	"no-sync",         // a commit is lost if the program dies, as without a sync if the machine dies
-	"reap-planned",    // what a dead process was sending may be sent again
-	"retry-timeout",   // a timeout is answered with a second call
-	"follow-307",      // a redirect is followed, with the body
-	"report-first",    // the id is printed before it is recorded
-	"unknown-no",      // an unknown outcome is recorded as a rejection
-	"absent-not-sent", // an order that is not on the list was not sent
-	"duplicates",      // the same may be sent under another order id while one is unknown
-	"no-claim",        // a record in the state sending keeps no process from sending
-}
-
-// leavesOpen is the mutant whose transactions stay open. While a process with it is held or stopped, the
-// journal's lock keeps all others out, for reasons other than the bug.
-const leavesOpen = "no-sync"
+// mutants are bugs that single withdrawals must reveal, and batchMutants those that batches must: with them, a kill or
+// a fault of the network does harm. Package explore looks for all others, and for these too.
+var (
+	mutants = []string{
+		"reap-planned",  // what a dead process was sending may be sent again
+		"retry-timeout", // a timeout is answered with a second call
+		"unknown-no",    // an unknown outcome is recorded as a rejection
+	}
+	batchMutants = []string{
+		"lost-ack",     // a commit whose outcome is unknown is treated as done
+		"run-in-parts", // the rows of a run are not recorded all at once
+		"half-results", // the results file is not replaced atomically
+	}
+)
 
 // batchPoints are the points of a batch. Some are reached once for each row. A drawn number says at which of
 // these times the program is killed.
 var batchPoints = []string{"before-intent", "in-intent", "at-commit", "after-commit", "after-intent", "before-connect",
 	"before-first-byte", "mid-body", "before-outcome", "in-outcome",
 	"after-outcome", "between-rows", "in-run", "after-run", "in-results", "before-rename", "after-rename"}
-
-// batchMutants are bugs that only a batch can have. The tests of batches must also find the mutants of a
-// single withdrawal.
-var batchMutants = []string{
-	"blind-claim",    // a row is claimed by an earlier read, not by its current state
-	"resend-unknown", // an unknown row is sent again when the plan is applied again
-	"lost-ack",       // a commit whose outcome is unknown is treated as done
-	"run-in-parts",   // the rows of a run are not recorded all at once
-	"half-results",   // the results file is not replaced atomically
-	"forget-sending", // a row that a dead process was sending can be claimed again
-}
 
 // helpers is a file that is added to each patched package.
 const helpers = `package %s
@@ -167,17 +152,8 @@ func waitForOthers() {
 	time.Sleep(20 * time.Millisecond)
 }
 
-// unsynced says that a transaction is over, and not yet committed, inClaim that somebody in it wants to send, and inOutcome
-// that it has an outcome.
-var unsynced, inClaim, inOutcome bool
-
-// silence lets what is printed from now on go nowhere: what was printed too early is not printed again.
-func silence() {
-	if nowhere, err := syscall.Open("/dev/null", syscall.O_WRONLY, 0); err == nil {
-		syscall.Close(1)
-		syscall.Dup(nowhere)
-	}
-}
+// inClaim says that somebody in a transaction wants to send, and inOutcome that it has an outcome.
+var inClaim, inOutcome bool
 
 func mutant(name string) bool { return os.Getenv("TILL_TORTURE_MUTANT") == name }
 `
@@ -191,81 +167,21 @@ var patches = []patch{
 		"pkg/payout/send.go", `
 	ticket, err := s.ledger.Claim(ctx, c)
 `, `
-	content := requestOf(Order{OrderID: c.OrderID, Content: c.Content, Callback: c.Callback})
-	ticket, err := s.claimed(calls, content, func() (journal.Ticket, error) { return s.ledger.Claim(ctx, c) })
-`,
-	},
-	{
-		"pkg/payout/send.go", `
-// notClaimed turns the journal's refusal`, `
-var calledAlready sync.Map // by order id: calls that a mutant has made before their time
-
-// callOnce makes a call where it should be made.
-func (s *Sender) callOnce(ctx, calls context.Context, ticket journal.Ticket) (c call) {
-	if made, found := calledAlready.LoadAndDelete(ticket.Order().OrderID); found {
-		c = made.(call)
-	} else {
-		c = s.call(ctx, calls, ticket)
-	}
-	if mutant("report-first") && c.err == nil {
-		fmt.Println(c.id)
-		silence()
-	}
-	killpoint("before-outcome")
-	return c
-}
-
-// claimed is where the right to send comes from, as it should be and as mutants do it.
-func (s *Sender) claimed(calls context.Context, r api.CreateWithdrawal, claim func() (journal.Ticket, error)) (ticket journal.Ticket, err error) {
 	killpoint("before-intent")
 	waitForOthers() // so that two that run at the same moment have both found nothing when they come to the record
-	callBefore := func() {
-		id, err := s.client.Withdrawals.Create(calls, r)
-		calledAlready.Store(r.ExternalOrderID, call{id: id, err: err})
-	}
-	switch {
-	case mutant("send-first"):
-		callBefore()
-		ticket, err = claim()
-	case mutant("lazy-commit"):
-		claimed := make(chan bool)
-		go func() {
-			time.Sleep(5 * time.Millisecond)
-			ticket, err = claim()
-			claimed <- true
-		}()
-		callBefore()
-		<-claimed
-	default:
-		ticket, err = claim()
-	}
+	ticket, err := s.ledger.Claim(ctx, c)
 	if err == nil {
 		killpoint("after-intent")
 	}
-	return ticket, err
-}
-
-// notClaimed turns the journal's refusal`,
+`,
 	},
 	{
 		"pkg/payout/send.go", `
 		call := s.call(ctx, calls, ticket)
 		out`, `
-		call := s.callOnce(ctx, calls, ticket)
+		call := s.call(ctx, calls, ticket)
+		killpoint("before-outcome")
 		out`,
-	},
-	{
-		"pkg/payout/send.go", `
-	"fmt"
-`, `
-	"fmt"
-	"sync"
-`,
-	},
-	{ // the mutants that call first do so for each claim separately
-		"pkg/payout/apply_send.go", `
-	if s.options.Rate > 0 ||`, `
-	if mutant("send-first") || mutant("lazy-commit") || s.options.Rate > 0 ||`,
 	},
 	{
 		"pkg/payout/send.go", `
@@ -289,25 +205,6 @@ func (s *Sender) claimed(calls context.Context, r api.CreateWithdrawal, claim fu
 `,
 	},
 	{
-		"pkg/payout/apply.go", `
-	if len(a.found.records) == 0 && !l.unasked && !a.sender.ledger.Journal().Shared() {
-`, `
-	if len(a.found.records) == 0 && !l.unasked && !a.sender.ledger.Journal().Shared() && !mutant("absent-not-sent") {
-`,
-	},
-	{
-		"pkg/payout/apply.go", `
-		if records := a.found.records[r.order.OrderID]; err == nil && len(records) > 0 {
-`, `
-		if mutant("absent-not-sent") && r.order.State == StateUnknown && len(a.found.records[r.order.OrderID]) == 0 {
-			if r.order, err = a.sender.ledger.Decide(ctx, journal.Decision{OrderID: r.order.OrderID, NotSent: true, Reason: "not on the list"}); err != nil {
-				return Tally{}, err
-			}
-		}
-		if records := a.found.records[r.order.OrderID]; err == nil && len(records) > 0 {
-`,
-	},
-	{
 		"pkg/payout/send.go", `
 			return fmt.Errorf("%s have passed since it was recorded, too many to send it still", late.Round(time.Second))
 		}
@@ -324,20 +221,6 @@ func (s *Sender) claimed(calls context.Context, r api.CreateWithdrawal, claim fu
 	killpoint("before-connect")
 	id, err := s.client.Withdrawals.Create(s.observeDate(calls), requestOf(ticket.Order()))
 	if mutant`,
-	},
-	{
-		"pkg/payout/reconcile.go", `
-	if !r.Listed {
-		return r, nil
-`, `
-	if !r.Listed {
-		if mutant("absent-not-sent") && o.State == StateUnknown {
-			if decided, err := s.ledger.Decide(ctx, journal.Decision{OrderID: o.OrderID, NotSent: true, Reason: "not on the list"}); err == nil {
-				r.Order = decided.Order
-			}
-		}
-		return r, nil
-`,
 	},
 	{
 		"pkg/payout/list.go", `
@@ -405,9 +288,7 @@ func (s *Sender) claimed(calls context.Context, r api.CreateWithdrawal, claim fu
 	if claims && at("sever-before") { // the connection breaks, and the database has undone it
 		return driver.ErrBadConn
 	}
-	if mutant("no-sync") && j.sends {
-		unsynced = true
-	} else if err := j.dialect.commit(ctx, j.conn); err != nil {
+	if err := j.dialect.commit(ctx, j.conn); err != nil {
 		return err
 	}
 	if outcomes && at("outcome-error") { // what was written is there, perhaps
@@ -416,63 +297,15 @@ func (s *Sender) claimed(calls context.Context, r api.CreateWithdrawal, claim fu
 	committed = true
 	if outcomes && at("outcome-after") { // as sever-after
 		j.disconnect()
-		unsynced = false
 		return driver.ErrBadConn
 	}
 	if claims && at("sever-after") { // it breaks as well, and the database has done it
 		j.disconnect()
-		unsynced = false
 		return driver.ErrBadConn
 	}
 	if claims {
 		killpoint("after-commit")
 	}
-`,
-	},
-	{
-		"internal/journal/tx.go", `
-		err := j.dialect.begin(ctx, j.conn)
-`, `
-		if unsynced {
-			unsynced = false
-			if err := j.dialect.commit(ctx, j.conn); err != nil {
-				return err
-			}
-		}
-		err := j.dialect.begin(ctx, j.conn)
-`,
-	},
-	{
-		"internal/journal/journal.go", `
-	j.disconnect()
-	return j.dialect.close(j.db)
-`, `
-	if unsynced {
-		j.dialect.commit(context.Background(), j.conn)
-	}
-	j.disconnect()
-	return j.dialect.close(j.db)
-`,
-	},
-	{
-		"internal/journal/transition.go", `
-	switch {
-	case !sendable:
-		return line, &Error{Kind: Exists, Order: *o, Same: same, Alive: o.State == order.Sending}
-`, `
-	if mutant("no-claim") && o.State == order.Sending || mutant("resend-unknown") && o.State == order.Unknown && e.Run != "" || mutant("blind-claim") && e.Run != "" {
-		sendable = true
-	}
-	switch {
-	case !sendable:
-		return line, &Error{Kind: Exists, Order: *o, Same: same, Alive: o.State == order.Sending}
-`,
-	},
-	{
-		"internal/journal/transition.go", `
-	case n.State != o.State && !slices.Contains(steps(o.State), n.State):
-`, `
-	case n.State != o.State && !slices.Contains(steps(o.State), n.State) && !mutant("resend-unknown") && !mutant("blind-claim"):
 `,
 	},
 	{

@@ -255,9 +255,6 @@ func (r *run) missing() string {
 // ledgerDoes is the prefix of a fault in the result of missed.
 const ledgerDoes = "ledger does "
 
-// ofSeveral are mutants that do harm only if several processes apply one plan.
-var ofSeveral = []string{"no-claim", "blind-claim"}
-
 // allBatches runs one plan after the other until there are enough kills. It starts with all plans of
 // sureOfBatches.
 func (r *run) allBatches(server *pgtest.Server) {
@@ -310,10 +307,11 @@ func (r *run) allBatches(server *pgtest.Server) {
 	workers.Wait()
 }
 
-// isFor returns 1 if a batch begins with what finds a mutant, and otherwise 0. The run of a mutant
-// starts with these batches.
+// isFor returns 1 if a batch begins at the point that shows a mutant, and otherwise 0. The run of a mutant starts with
+// these batches.
 func (b beginning) isFor(mutant string) int {
-	if slices.Contains(b.finds, mutant) {
+	point := map[string]string{"lost-ack": "sever-before", "run-in-parts": "in-run", "half-results": "in-results"}[mutant]
+	if slices.ContainsFunc(b.steps, func(s batchStep) bool { return s.shots[0].point == point }) {
 		return 1
 	}
 	return 0
@@ -323,16 +321,13 @@ func (b beginning) isFor(mutant string) int {
 // beginnings that every run has.
 func TestBatchMutants(t *testing.T) {
 	clean, patched := built.get(t)
-	for _, name := range slices.Concat(mutants, batchMutants) {
+	for _, name := range batchMutants {
 		if *oneOnly != "" && *oneOnly != name {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := pgtest.SharedIfInstalled(t)
-			if server == nil && slices.Contains(ofSeveral, name) {
-				t.Skip("it needs a journal that several processes share, and PostgreSQL is not installed")
-			}
 			r := newRun(t, *seed, 0)
 			r.mutant, r.clean, r.patched = name, clean, patched
 			r.start()
