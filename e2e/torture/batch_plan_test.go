@@ -12,13 +12,12 @@ import (
 // batchPlan is a file of rows and what is done to it. It depends only on the seed of the run and the number
 // of the batch.
 type batchPlan struct {
-	file   []batchRow
-	jsonl  bool
-	kills  int  // how many are enough
-	sure   int  // steps that are done after any number of kills
-	share  bool // the journal is shared by several processes, if possible
-	secure bool // the ledger is reached over TLS and through a proxy
-	retry  bool // rejected rows are sent again at the end
+	file  []batchRow
+	jsonl bool
+	kills int  // how many are enough
+	sure  int  // steps that are done after any number of kills
+	share bool // the journal is shared by several processes, if possible
+	retry bool // rejected rows are sent again at the end
 	// before counts the rows that are paid by single creates before the run begins. elsewhere counts those
 	// that another machine pays: only the list shows them.
 	before, elsewhere int
@@ -83,7 +82,7 @@ func (s applyShot) String() string {
 func drawBatch(seed uint64, n int) batchPlan {
 	rng := rand.New(rand.NewPCG(seed, 1<<40+uint64(n)))
 	chance := func(percent int) bool { return rng.IntN(100) < percent }
-	p := batchPlan{kills: 10 + rng.IntN(14), share: n%2 == 1, secure: n%3 == 0, jsonl: chance(30), retry: chance(70)}
+	p := batchPlan{kills: 10 + rng.IntN(14), share: n%2 == 1, jsonl: chance(30), retry: chance(70)}
 	first, rows := beginning{}, 5+rng.IntN(mostRows-4)
 	if sure := sureOfBatches(seed); n < len(sure) {
 		first, rows = sure[n], enoughRows+rng.IntN(mostRows+1-enoughRows)
@@ -106,7 +105,7 @@ func drawBatch(seed uint64, n int) batchPlan {
 	} else if chance(15) {
 		p.elsewhere = 1 + rng.IntN(3)
 	}
-	p.steps, p.sure, p.share, p.secure = first.steps, len(first.steps), p.share || first.share, p.secure || first.secure
+	p.steps, p.sure, p.share = first.steps, len(first.steps), p.share || first.share
 	if p.sure == 0 && chance(10) {
 		p.steps = append(p.steps, inRun(rng))
 	}
@@ -128,8 +127,6 @@ func drawBatch(seed uint64, n int) batchPlan {
 type beginning struct {
 	steps []batchStep
 	share bool // it needs a journal that several processes share
-
-	secure bool // it needs a proxy
 }
 
 // enoughRows leaves some rows even if sixteen are in flight and some were sent before.
@@ -208,11 +205,6 @@ func sureOfBatches(seed uint64) (all []beginning) {
 		}
 		ending = append(ending, batchStep{what: doApply, shots: []applyShot{s}})
 	}
-	for n, c := range []cut{{Place: "hello", After: 100}, {Place: "request", After: 200}, {Place: "response", After: 50}} {
-		c.Reset = n%2 == 0
-		leaving = append(leaving, batchStep{what: doApply,
-			shots: []applyShot{{shot: shot{cut: c, noLookup: true}, concurrency: 1}}})
-	}
 	rng.Shuffle(len(leaving), func(i, j int) { leaving[i], leaving[j] = leaving[j], leaving[i] })
 	rng.Shuffle(len(ending), func(i, j int) { ending[i], ending[j] = ending[j], ending[i] })
 	for i := range max(len(leaving), len(ending)) {
@@ -221,7 +213,7 @@ func sureOfBatches(seed uint64) (all []beginning) {
 			b.steps = append(b.steps, inRun(rng))
 		}
 		if i < len(leaving) {
-			b.steps, b.secure = append(b.steps, leaving[i]), leaving[i].shots[0].cut.Place != ""
+			b.steps = append(b.steps, leaving[i])
 		}
 		if i < len(ending) {
 			b.steps = append(b.steps, ending[i])
@@ -307,8 +299,6 @@ func drawApply(rng *rand.Rand) (s applyShot) {
 	case fate < 54:
 		s.point = pick(rng, slices.Concat(severances, failures))
 		s.times = 1 + rng.IntN(3)
-	case fate < 57:
-		s.cut = drawCut(rng)
 	case fate < 70:
 		f := rowFault{s.part, instruction{fault: "ok", commit: true, phase: pick(rng, []string{"read", "commit", "answer"})}}
 		if chance(30) {

@@ -33,15 +33,8 @@
 // TestSeveralMachines has three processes apply a longer plan while the database ends their sessions and
 // restarts.
 //
-// The service and the machine misbehave as well:
-//
-//   - A third of the merchants, and half of those with single withdrawals, reach the ledger over TLS, with a
-//     private authority, through a proxy. The proxy breaks a connection after a drawn number of bytes of its
-//     handshake, its request or its response.
-//   - Lists come in four orders, and move both ways while they are read. They spell addresses,
-//     codes and order ids differently from the creates.
-//   - The record of an outcome fails: the disk is full, the disk breaks, or the connection to the journal breaks.
-//     Clocks are wrong. A process is stopped between its record and the first byte.
+// The machine misbehaves as well: the record of an outcome fails, because the disk is full or breaks, or because the
+// connection to the journal breaks. Clocks are wrong. A process is stopped between its record and the first byte.
 //
 // In the end each unknown order is settled, books and list agree, and a new order can be paid. What else happens to
 // a journal, a plan or a list from outside, and who approves, is in package explore, in every order of events.

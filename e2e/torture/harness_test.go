@@ -201,15 +201,14 @@ type world struct {
 	*run
 	name, dir, key string
 	door           string // address of the ledger for this merchant
-	proxy          string // for TLS; empty if the ledger is reached directly, in plain HTTP
 	journal        string // empty if it has its own file
 }
 
 // ordersPerWorld keeps the lists of a world short, because they are read often.
 const ordersPerWorld = 40
 
-// world creates a merchant, who reaches the ledger over TLS and through a proxy, or directly.
-func (r *run) world(n int, secure bool) *world {
+// world creates a merchant.
+func (r *run) world(n int) *world {
 	w := &world{run: r, journal: r.journal, name: fmt.Sprintf("world-%d-%d", r.seed, n),
 		key: fmt.Sprintf("key-%d-%d-%d", r.seed, n, time.Now().UnixNano())}
 	dir, err := os.MkdirTemp("", "till-torture-*")
@@ -217,25 +216,17 @@ func (r *run) world(n int, secure bool) *world {
 		panic(err)
 	}
 	w.dir, w.door = dir, string(r.ask("/door", nil))
-	base, url := []string{"auto", "1"}[n%2], "http://"+w.door
-	if secure {
-		w.proxy, url = string(r.ask("/proxy", w.own())), "https://"+secureHost
-		if err := os.WriteFile(w.authority(), r.ask("/authority", nil), 0o600); err != nil {
-			panic(err)
-		}
-	}
-	w.show(drawView(r.seed, n))
 	profile := fmt.Sprintf(`current: w
 profiles:
   w:
-    base_url: %s
+    base_url: http://%s
     account: %s
     settle_after: 0s
     first_page: "%s"
     currencies:
       - {code: Btc, kind: crypto, decimals: 8}
       - {code: Xlr, kind: crypto, decimals: 7}
-`, url, w.name, base)
+`, w.door, w.name, []string{"auto", "1"}[n%2])
 	if err := os.MkdirAll(filepath.Join(dir, "config", "till"), 0o700); err != nil {
 		panic(err)
 	}
@@ -243,20 +234,6 @@ profiles:
 		panic(err)
 	}
 	return w
-}
-
-// authority returns the file with the certificate that signs the ledger's own.
-func (w *world) authority() string { return filepath.Join(w.dir, "ca.pem") }
-
-// show sets how the ledger shows the payments of the merchant.
-func (w *world) show(v view) {
-	text, err := json.Marshal(v)
-	if err != nil {
-		panic(err)
-	}
-	values := w.own()
-	values.Set("view", string(text))
-	w.ask("/view", values)
 }
 
 // own returns the values that name the merchant to the ledger.
@@ -297,10 +274,6 @@ func (w *world) begin(a *attempt, args ...string) {
 		if a.apply.several {
 			a.cmd.Env = append(a.cmd.Env, fmt.Sprint("TILL_TORTURE_NUMBER=", a.n))
 		}
-	}
-	if w.proxy != "" {
-		a.cmd.Env = append(a.cmd.Env, "TILL_CA_FILE="+w.authority(),
-			fmt.Sprintf("HTTPS_PROXY=http://%s:-@%s", a.shot.cut, w.proxy))
 	}
 	if a.meet != nil {
 		a.cmd.Env = append(a.cmd.Env, "TILL_TORTURE_MEET="+a.meet.dir, fmt.Sprint("TILL_TORTURE_PARTIES=", a.meet.parties))

@@ -5,7 +5,6 @@ package torture
 import (
 	"bufio"
 	"bytes"
-	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -25,8 +24,6 @@ import (
 type ledger struct {
 	mu       sync.Mutex
 	doors    map[string]net.Listener // by address; nil if nothing listens there
-	proxies  map[string]net.Listener // by the address of the door that they lead to
-	ids      *identity               // of the doors that use TLS
 	port     int                     // the next port to try for a door
 	conns    map[int]string          // the doors of the open connections, by the number of the connection
 	came     int
@@ -42,7 +39,6 @@ type ledger struct {
 	released map[int]chan struct{}          // of attempts that wait for an answer
 	pauses   map[string]int                 // by key: how many payments are allowed for now
 	steady   map[string]bool                // keys whose lists can always be read
-	views    map[string]*view               // by key: how its payments are shown
 }
 
 // created is a create of an attempt at a batch.
@@ -79,7 +75,6 @@ func serveLedger() {
 		acks: map[int]chan struct{}{}, reached: map[string]int{}, rng: rand.New(rand.NewPCG(1, 2)),
 		scripts: map[int]map[string]instruction{}, at: map[string]int{}, creates: map[string][]created{},
 		released: map[int]chan struct{}{}, pauses: map[string]int{}, steady: map[string]bool{},
-		proxies: map[string]net.Listener{}, ids: newIdentity(), views: map[string]*view{},
 	}
 	control, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -186,27 +181,6 @@ func (l *ledger) controls() http.Handler {
 		defer l.mu.Unlock()
 		l.shut(r.FormValue("door"))
 		delete(l.doors, r.FormValue("door"))
-		if proxy := l.proxies[r.FormValue("door")]; proxy != nil {
-			proxy.Close()
-			delete(l.proxies, r.FormValue("door"))
-		}
-	})
-	mux.HandleFunc("/proxy", func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprint(w, l.newProxy(r.FormValue("door")))
-	})
-	mux.HandleFunc("/authority", func(w http.ResponseWriter, r *http.Request) {
-		w.Write(l.ids.authority)
-	})
-	mux.HandleFunc("/view", func(w http.ResponseWriter, r *http.Request) {
-		v := &view{}
-		if err := json.Unmarshal([]byte(r.FormValue("view")), v); err != nil {
-			http.Error(w, err.Error(), 400)
-			return
-		}
-		v.rng = rand.New(rand.NewPCG(v.Seed, 3))
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.views[r.FormValue("key")] = v
 	})
 	mux.HandleFunc("/quiet", l.quiet)
 	return mux
@@ -233,7 +207,7 @@ func (l *ledger) open(door string) error {
 	ln, err := net.Listen("tcp", door)
 	if err == nil {
 		l.doors[door] = ln
-		go l.accept(door, ln, l.serve)
+		go l.accept(door, ln)
 	}
 	return err
 }
@@ -245,20 +219,10 @@ func (l *ledger) shut(door string) {
 	}
 }
 
-// quiet returns when the ledger has handled everything that was written to a door or to its proxy before the
-// request. This includes connections that are not yet accepted and what a killed process wrote.
+// quiet returns when the ledger has handled everything that was written to a door before the request. This includes
+// connections that are not yet accepted and what a killed process wrote.
 func (l *ledger) quiet(w http.ResponseWriter, r *http.Request) {
-	door := r.FormValue("door")
-	l.mu.Lock()
-	proxy := l.proxies[door]
-	l.mu.Unlock()
-	if proxy != nil { // its data is still on its way to the door
-		if !l.drained(proxy.Addr().String()) {
-			http.Error(w, "connections to the proxy stay open", 500)
-			return
-		}
-	}
-	if !l.drained(door) {
+	if !l.drained(r.FormValue("door")) {
 		http.Error(w, "connections stay open", 500)
 	}
 }
@@ -309,8 +273,8 @@ func ping(place string) (n int) {
 	return n
 }
 
-// accept serves the connections to a place, each with its number.
-func (l *ledger) accept(place string, ln net.Listener, serve func(n int, c *net.TCPConn)) {
+// accept serves the connections to a door, each with its number.
+func (l *ledger) accept(place string, ln net.Listener) {
 	for {
 		c, err := ln.Accept()
 		if err != nil {
@@ -322,7 +286,7 @@ func (l *ledger) accept(place string, ln net.Listener, serve func(n int, c *net.
 		l.conns[n] = place
 		l.mu.Unlock()
 		go func() {
-			serve(n, c.(*net.TCPConn))
+			l.serve(n, caller{c.(*net.TCPConn)})
 			c.Close()
 			l.mu.Lock()
 			delete(l.conns, n)
@@ -332,20 +296,11 @@ func (l *ledger) accept(place string, ln net.Listener, serve func(n int, c *net.
 }
 
 // caller is a connection to a door.
-type caller struct {
-	net.Conn
-	tcp *net.TCPConn
-}
+type caller struct{ *net.TCPConn }
 
-// serve answers requests, in TLS if the connection begins with it.
-func (l *ledger) serve(n int, tcp *net.TCPConn) {
-	c := &caller{Conn: tcp, tcp: tcp}
-	in := bufio.NewReader(tcp)
-	if first, err := in.Peek(1); err == nil && first[0] == recordHandshake {
-		secure := tls.Server(buffered{tcp, in}, l.ids.config)
-		defer secure.Close()
-		c.Conn, in = secure, bufio.NewReader(secure)
-	}
+// serve answers requests.
+func (l *ledger) serve(n int, c caller) {
+	in := bufio.NewReader(c)
 	for {
 		req, err := http.ReadRequest(in)
 		if err != nil {
@@ -376,12 +331,12 @@ func (l *ledger) serve(n int, tcp *net.TCPConn) {
 
 const envelope = `{"error":{"code":7,"reason":"fault","description":"as it was told to"}}`
 
-func (c *caller) answer(status int, body string, headers ...string) bool {
+func (c caller) answer(status int, body string, headers ...string) bool {
 	_, err := c.Write(c.response(status, body, headers...))
 	return err == nil
 }
 
-func (c *caller) response(status int, body string, headers ...string) []byte {
+func (c caller) response(status int, body string, headers ...string) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "HTTP/1.1 %d %s\r\nContent-Length: %d\r\nContent-Type: application/json\r\n", status,
 		http.StatusText(status), len(body))
@@ -441,7 +396,7 @@ func readInstruction(callback string) (i instruction) {
 	return i
 }
 
-func (l *ledger) create(c *caller, req *http.Request, body []byte) (keep bool) {
+func (l *ledger) create(c caller, req *http.Request, body []byte) (keep bool) {
 	var asked struct {
 		Currency, Amount        json.RawMessage
 		Address, Callback, Memo string
@@ -500,8 +455,8 @@ func (l *ledger) create(c *caller, req *http.Request, body []byte) (keep bool) {
 		time.Sleep(40 * time.Millisecond)
 		out = c.response(200, id)
 	case "unread":
-		c.tcp.SetLinger(0)
-		c.tcp.Close()
+		c.SetLinger(0)
+		c.Close()
 		return false
 	case "drop", "late":
 		return false
@@ -549,7 +504,7 @@ func (l *ledger) create(c *caller, req *http.Request, body []byte) (keep bool) {
 }
 
 // bad makes a read fail now and then. It reports whether it did.
-func (l *ledger) bad(c *caller, req *http.Request) bool {
+func (l *ledger) bad(c caller, req *http.Request) bool {
 	l.mu.Lock()
 	fate := l.rng.IntN(300)
 	if l.steady[req.Header.Get("Authorization")] {
@@ -570,37 +525,42 @@ func (l *ledger) bad(c *caller, req *http.Request) bool {
 	return fate < 4
 }
 
-// list answers with a page of the payments, in the view of their merchant. Pages count from 1.
-func (l *ledger) list(c *caller, req *http.Request) bool {
+// list answers with a page of the payments, the newest first. Pages count from 1.
+func (l *ledger) list(c caller, req *http.Request) bool {
 	if l.bad(c, req) {
 		return false
 	}
 	page, _ := strconv.Atoi(req.URL.Query().Get("page"))
 	size, _ := strconv.Atoi(req.URL.Query().Get("page_size"))
-	key := req.Header.Get("Authorization")
-	l.mu.Lock()
-	v := l.view(key)
-	size = min(size, listedAtOnce)
-	if page < 1 || size < 1 {
-		l.mu.Unlock()
+	if size = min(size, listedAtOnce); page < 1 || size < 1 {
 		return c.answer(400, envelope)
 	}
-	own := v.list(l.payments, key, l.steady[key])
-	rows := slices.Clone(own[min((page-1)*size, len(own)):min(page*size, len(own))])
-	if v.Shuffle {
-		v.rng.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
+	own := []any{}
+	l.mu.Lock()
+	for _, p := range slices.Backward(l.payments) {
+		if p.Key == req.Header.Get("Authorization") {
+			own = append(own, p.record(true))
+		}
 	}
 	l.mu.Unlock()
-	content := []any{}
-	for _, p := range rows {
-		content = append(content, v.record(p, true))
-	}
-	text, err := json.Marshal(map[string]any{"page_content": content,
+	text, err := json.Marshal(map[string]any{"page_content": own[min((page-1)*size, len(own)):min(page*size, len(own))],
 		"page_count": (len(own) + size - 1) / size, "total": len(own)})
 	return err == nil && c.answer(200, string(text))
 }
 
-func (l *ledger) get(c *caller, req *http.Request) bool {
+// record returns a payment as the service shows it, alone or in a list.
+func (p payment) record(listed bool) map[string]any {
+	r := map[string]any{"id": p.ID, "external_order_id": p.OrderID, "external_id": json.Number(p.OrderID),
+		"merchant_id": "m-" + p.Key, "currency": p.Currency, "amount": p.Amount, "address": p.Address,
+		"statuses": []any{map[string]string{"status": "New", "at": "2026-01-02T03:04:05Z"}}, "current": "New",
+		"is_testnet": true, "callback": p.Callback, "memo": p.Memo}
+	if listed {
+		r["address"] = map[string]any{"Crypto": map[string]string{"currency": "Btc", "address": p.Address}}
+	}
+	return r
+}
+
+func (l *ledger) get(c caller, req *http.Request) bool {
 	if l.bad(c, req) {
 		return false
 	}
@@ -609,7 +569,7 @@ func (l *ledger) get(c *caller, req *http.Request) bool {
 	defer l.mu.Unlock()
 	for _, p := range l.payments {
 		if p.Key == key && p.ID == req.URL.Query().Get("id") {
-			text, err := json.Marshal(l.view(key).record(p, false))
+			text, err := json.Marshal(p.record(false))
 			return err == nil && c.answer(200, string(text))
 		}
 	}

@@ -51,7 +51,6 @@ type shot struct {
 	other    bool // the other content
 	noLookup bool
 	pause    bool // before the record is made, until the others are there
-	cut      cut  // where the proxy, if any, breaks its connections
 
 	do    string // at its point, instead of dying: "stop"
 	notes notes
@@ -75,7 +74,6 @@ func (s shot) String() string {
 	add(s.other, "other-content")
 	add(s.noLookup, "lookup=never")
 	add(s.pause, "paused")
-	add(s.cut.Place != "", "cut=%s", s.cut)
 	add(s.do != "", "%s-there", s.do)
 	add(s.ahead != "", "clock+%s", s.ahead)
 	return text
@@ -160,7 +158,7 @@ func (d *decisions) next() (random float64) {
 // leaveNoDoubt changes a shot so that the order may still be rejected after it. An order that was ever in
 // doubt stays in doubt.
 func (s *shot) leaveNoDoubt(rng *rand.Rand) {
-	s.random, s.cut, s.do, s.times, s.ahead, s.point = 0, cut{}, "", 0, "",
+	s.random, s.do, s.times, s.ahead, s.point = 0, "", 0, "",
 		pick(rng, []string{"", "before-intent", "in-intent"})
 	s.fault = instruction{fault: pick(rng, []string{"400e", "401e", "403e", "422e", "429e"})}
 }
@@ -202,67 +200,14 @@ func sure(seed uint64) (all [][]step) {
 	}
 	rng := rand.New(rand.NewPCG(seed, 0))
 	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-	// The second world has a proxy.
-	var cutting [][]step
-	for _, c := range cuts {
-		c.Reset = rng.IntN(2) == 0
-		cutting = append(cutting, []step{create(shot{fault: instruction{fault: "ok", commit: true}, noLookup: true, cut: c})})
-	}
-	all = slices.Insert(all, ordersPerWorld, cutting...)
-	part := all[ordersPerWorld:min(len(all), 2*ordersPerWorld)]
-	rng.Shuffle(len(part), func(i, j int) { part[i], part[j] = part[j], part[i] })
 	return all
-}
-
-// cuts are the cuts of every run. A request is longer than the longest of them, and so is a response.
-var cuts = []cut{
-	{Place: "refused"}, {Place: "answer", After: 0}, {Place: "answer", After: 20}, {Place: "hello", After: 0},
-	{Place: "hello", After: 1}, {Place: "hello", After: 150},
-	{Place: "request", After: 0}, {Place: "request", After: 1}, {Place: "request", After: 200},
-	{Place: "request", After: 400},
-	{Place: "response", After: 0}, {Place: "response", After: 1}, {Place: "response", After: 60},
-	{Place: "response", After: 130},
 }
 
 // clocks are how far the clocks of some processes are ahead. A slow clock prevents no decision.
 var clocks = []string{"-1h", "-20s"}
 
-func drawCut(rng *rand.Rand) cut {
-	c := pick(rng, cuts)
-	c.After += rng.IntN(20)
-	c.Reset = rng.IntN(2) == 0
-	return c
-}
-
-// addressOf returns an address that no other number has. It may be written in either case.
-func addressOf(n int) string {
-	if n%2 == 1 {
-		return fmt.Sprintf("0xabcdef%034x", n)
-	}
-	const letters = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
-	symbols := make([]byte, 33) // the version, and 20 bytes
-	for i := len(symbols) - 1; n > 0; i-- {
-		symbols[i], n = byte(n%32), n/32
-	}
-	check := uint32(1)
-	text := "bc1"
-	for i, v := range slices.Concat([]byte{3, 3, 0, 2, 3}, symbols, make([]byte, 6)) { // BIP 173
-		top := check >> 25
-		check = check&0x1ffffff<<5 ^ uint32(v)
-		for bit, g := range []uint32{0x3b6a57b2, 0x26508e6d, 0x1ea119fa, 0x3d4233dd, 0x2a1462b3} {
-			if top>>bit&1 == 1 {
-				check ^= g
-			}
-		}
-		if i >= 5 && i < 5+len(symbols) {
-			text += string(letters[v])
-		}
-	}
-	for i := range 6 {
-		text += string(letters[(check^1)>>(5*(5-i))&31])
-	}
-	return text
-}
+// addressOf returns an address that no other number has.
+func addressOf(n int) string { return fmt.Sprintf("0xabcdef%034x", n) }
 
 func drawContent(rng *rand.Rand, n int) content {
 	minor := 1 + rng.Int64N(9_000_000_000)
@@ -336,11 +281,9 @@ func drawShot(rng *rand.Rand) (s shot) {
 		s.random = random
 	case fate < 50:
 		s.refuse = true
-	case fate < 60:
-		s.cut = drawCut(rng)
-	case fate < 64:
+	case fate < 56:
 		s.point, s.times = pick(rng, failures), 1+rng.IntN(3)
-	case fate < 68:
+	case fate < 60:
 		s.ahead = pick(rng, clocks)
 	}
 	return s

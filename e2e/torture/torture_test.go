@@ -136,7 +136,7 @@ func newRun(t *testing.T, seed uint64, enough int) *run {
 // all creates one world after the other until there are enough kills.
 func (r *run) all() {
 	for n := 0; !r.stopped(); n++ {
-		w := r.world(n, n%2 == 1)
+		w := r.world(n)
 		numbers := make(chan int)
 		var workers sync.WaitGroup
 		for range r.workers {

@@ -319,6 +319,39 @@ func TestCreateNotSent(t *testing.T) {
 	}
 }
 
+// TestConnectionIsCut checks that a create is NotSent if its connection ends in the handshake of TLS, and Unknown if it
+// ends in the request, of which nothing arrives.
+func TestConnectionIsCut(t *testing.T) {
+	w, roots := tlsWire(t, accepting, 0)
+	create := func(most int64) (passed int64, err error) {
+		relay := must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0"))
+		done := make(chan int64, 1)
+		go func() {
+			near, _ := relay.Accept()
+			far, _ := net.Dial("tcp", strings.TrimPrefix(w.url, "https://"))
+			go io.Copy(near, far)
+			n, _ := io.CopyN(far, near, most)
+			near.Close()
+			far.Close()
+			done <- n
+		}()
+		client := newClientOn(t, network(options{roots: roots}), "https://"+relay.Addr().String())
+		_, err = client.Withdrawals.Create(t.Context(), sampleCreate())
+		client.closeIdle()
+		relay.Close()
+		return <-done, err
+	}
+	all, err := create(1 << 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for most, want := range map[int64]Outcome{0: NotSent, 1: NotSent, 150: NotSent, all - 50: Unknown} {
+		if _, err := create(most); failure(t, err).Outcome != want || w.whole.Load() != 1 {
+			t.Errorf("after %d of %d bytes: got %v, want %v; %d requests arrived", most, all, err, want, w.whole.Load())
+		}
+	}
+}
+
 // tlsWire returns a wire behind TLS, and what trusts its certificate.
 func tlsWire(
 	t *testing.T, script func(c *wireConn, r *http.Request) bool, maxVersion uint16,
