@@ -89,7 +89,7 @@ func (s *Session) OwnJournal() error {
 	}
 	return Refusal(payout.RuleAccount,
 		fmt.Sprintf("the profile %s keeps its journal at %s, and %s is another", s.Profile,
-			config.RedactJournal(s.ProfileJournal), config.RedactJournal(s.Journal)),
+			place.Redact(s.ProfileJournal), place.Redact(s.Journal)),
 		"leave --journal and TILL_JOURNAL out")
 }
 
@@ -152,7 +152,7 @@ func (s *Session) SenderToTry(client *api.Client) (*payout.Sender, error) {
 		missing = true
 	}
 	if missing {
-		return nil, s.Note("the journal %s does not know this account yet: nothing was sent with it", config.RedactJournal(s.Journal))
+		return nil, s.Note("the journal %s does not know this account yet: nothing was sent with it", place.Redact(s.Journal))
 	}
 	if err != nil {
 		return nil, err

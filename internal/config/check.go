@@ -145,9 +145,6 @@ func checkProgramPath(text string) error {
 	return nil
 }
 
-// RedactJournal returns a journal without its password, for display.
-func RedactJournal(text string) string { return place.Redact(text) }
-
 // NormalizeBaseURL checks the address of a service and writes it in its only normal form: scheme and host in
 // lower case, no default port, no slash at the end. It accepts plain http only for literal loopback
 // addresses, and no other spelling of the same address, see [api.CheckSpelling].

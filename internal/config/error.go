@@ -24,9 +24,6 @@ func (e *Error) Hint() string { return e.Advice }
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// ErrNoKey is in the chain of the error of Keys.Key if no source has a key.
-var ErrNoKey = errors.New("no key")
-
 // failf returns an Error whose cause is the error that the format wraps with %w, if any.
 func failf(format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)

@@ -15,6 +15,7 @@ import (
 	"example.com/till/internal/atomicfile"
 	"example.com/till/internal/money"
 	"example.com/till/internal/place"
+	"example.com/till/internal/usage"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout/sheet"
 )
@@ -47,7 +48,7 @@ func (p Profile) Text(key string) string {
 	list, separator := p.Lists[key], ", "
 	switch key {
 	case "journal":
-		return RedactJournal(p.Values[key])
+		return place.Redact(p.Values[key])
 	case keyCommand, keyOnFinish:
 		separator = " "
 	case keyCurrency:
@@ -163,14 +164,6 @@ func readChecked(what, path string, limit int64, check func(fs.FileInfo) error) 
 	return data, nil
 }
 
-func quoteShell(text string) string {
-	const plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._+,@%-"
-	if text != "" && strings.Trim(text, plain) == "" {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
-}
-
 // CheckOpened refuses an open file that another user can change, whatever is at its place by now, and a place
 // in which another user can put another file.
 func CheckOpened(what, path string, info fs.FileInfo) error {
@@ -204,7 +197,7 @@ func checkWay(what, path string) error {
 		return nil
 	case bad.Info.Mode()&fs.ModeSymlink != 0:
 		return failf("the link %s on the way to %s %s, who could send your money elsewhere", bad.Path, what, bad.Why).
-			advise("look at where it leads, and type: chown -h %d %s", os.Geteuid(), quoteShell(bad.Path))
+			advise("look at where it leads, and type: chown -h %d %s", os.Geteuid(), usage.Quote(bad.Path))
 	case bad.Info.IsDir():
 		what = "the directory " + bad.Path + " on the way to " + what
 	}
@@ -214,8 +207,8 @@ func checkWay(what, path string) error {
 func distrusted(what, path, why string) error {
 	e := failf("%s %s, who could send your money elsewhere", what, why)
 	if !strings.HasPrefix(why, "belongs") {
-		return e.advise("make it private: chmod go-w %s", quoteShell(path))
+		return e.advise("make it private: chmod go-w %s", usage.Quote(path))
 	}
 	return e.advise("look at what is in it, and type: chown %d %s; in a container, run as the user that it belongs to",
-		os.Geteuid(), quoteShell(path))
+		os.Geteuid(), usage.Quote(path))
 }

@@ -18,6 +18,7 @@ import (
 	"example.com/till/internal/place"
 	"example.com/till/internal/secret"
 	"example.com/till/internal/terminal"
+	"example.com/till/internal/usage"
 	"github.com/zalando/go-keyring"
 )
 
@@ -74,9 +75,8 @@ func (k Keys) source(s Settings) (from Origin, read func(context.Context) (strin
 	return Origin{Kind: FromKeyring}, func(ctx context.Context) (string, error) { return k.fromKeyring(ctx, s) }
 }
 
-// Key returns the key for the service at s.BaseURL, and where it comes from. If no source has one, the error
-// has ErrNoKey in its chain. The profile sandbox has no key either, unless a flag or the environment gives
-// one: an embedded sandbox makes its own.
+// Key returns the key for the service at s.BaseURL, and where it comes from. The profile sandbox has none, unless
+// a flag or the environment gives one: an embedded sandbox makes its own.
 func (k Keys) Key(ctx context.Context, s Settings) (key string, source Origin, err error) {
 	source, read := k.source(s)
 	if source.Kind == FromProfile {
@@ -96,14 +96,14 @@ func (k Keys) Key(ctx context.Context, s Settings) (key string, source Origin, e
 
 func noKey(s Settings) error {
 	if s.Sandbox {
-		return &Error{Msg: "the sandbox at this address has a key of its own: give it with --api-key-file or TILL_API_KEY", Err: ErrNoKey}
+		return &Error{Msg: "the sandbox at this address has a key of its own: give it with --api-key-file or TILL_API_KEY"}
 	}
 	msg := "there is no key for the service"
 	if s.Profile != "" {
 		msg = fmt.Sprintf("the profile %s has no key for %s", s.Profile, serverOf(s.BaseURL))
 	}
 	return &Error{Msg: msg, Advice: "give one with --api-key-file or TILL_API_KEY, or store one",
-		Command: []string{"auth", "login"}, Err: ErrNoKey}
+		Command: []string{"auth", "login"}}
 }
 
 // ownServer refuses to send a key that the profile names anywhere but to the profile's own address.
@@ -178,13 +178,13 @@ func readKeyFile(ctx context.Context, what, path string) (string, error) {
 func openKey(what, path string, mode fs.FileMode) error {
 	if !place.ReadOnly(path) {
 		return failf("%s, %s, is open to others (mode %04o): make it private, and consider a new key", what, path, mode).
-			advise("type: chmod 600 %s", quoteShell(path))
+			advise("type: chmod 600 %s", usage.Quote(path))
 	}
 	if place.Alone() && CheckTrust(what, path) == nil {
 		return nil
 	}
 	return failf("%s, %s, is open to others (mode %04o), on a read-only mount where that cannot be changed and other users may read it", what, path, mode).
-		advise("give the key on standard input: --api-key-file - <%s", quoteShell(path))
+		advise("give the key on standard input: --api-key-file - <%s", usage.Quote(path))
 }
 
 // runCommand runs the profile's key command: without a shell or standard input, reading only the first bytes

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"example.com/till/internal/money"
+	"example.com/till/internal/place"
 )
 
 // Origin says where a setting or a key comes from. The zero Origin is the built-in default.
@@ -87,7 +88,7 @@ func (s Settings) Explain(keys Keys) (rows []Row) {
 	add("config_file", s.ConfigFile)
 	add("profile", s.Profile)
 	shown := map[string]string{"base_url": s.BaseURL, "output": s.Output, "color": s.Color,
-		"columns": strings.Join(s.Columns, ","), "journal": RedactJournal(s.Journal)}
+		"columns": strings.Join(s.Columns, ","), "journal": place.Redact(s.Journal)}
 	if s.Timeout == 0 {
 		shown["timeout"] = "30s for reads, 90s for creates"
 	}

@@ -4,6 +4,7 @@ package usage
 import (
 	"fmt"
 	"strings"
+	"unicode"
 )
 
 // Error says what is wrong with what was typed, and what to do.
@@ -18,6 +19,16 @@ func Errorf(format string, args ...any) *Error { return &Error{Msg: fmt.Sprintf(
 
 // Error returns the sentence, without the advice.
 func (e *Error) Error() string { return e.Msg }
+
+// Quote returns a text as one word for a shell.
+func Quote(text string) string {
+	if text != "" && !strings.ContainsFunc(text, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_@%+=:,./-", r)
+	}) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
 
 // Hint returns what to do as it is read: the advice, and the command as it is typed. It may be empty.
 func (e *Error) Hint() string {

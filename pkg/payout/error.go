@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode"
 
 	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
+	"example.com/till/internal/usage"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout/sheet"
 )
@@ -217,23 +217,13 @@ func (h Hint) String() string {
 	}
 	words := []string{"till"}
 	for _, arg := range h.Command {
-		words = append(words, quoted(arg))
+		words = append(words, usage.Quote(arg))
 	}
 	command := strings.Join(words, " ")
 	if h.Text == "" {
 		return command
 	}
 	return h.Text + ": " + command
-}
-
-// quoted returns a text quoted as one word for a shell.
-func quoted(text string) string {
-	if text != "" && !strings.ContainsFunc(text, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_@%+=:,./-", r)
-	}) {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
 // stateText returns a state as it appears in a sentence.

@@ -41,7 +41,7 @@ func pathCommand(a *cmdutil.App) *cobra.Command {
 			return &config.Error{Msg: "the journal has no place: " + s.NoHome(),
 				Advice: "name a file in TILL_JOURNAL"}
 		}
-		path := config.RedactJournal(s.Journal)
+		path := place.Redact(s.Journal)
 		if s.Plain() { // unquoted and unescaped: a script passes it to another program
 			return s.Write(path + "\n")
 		}
