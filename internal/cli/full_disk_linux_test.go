@@ -62,31 +62,32 @@ func TestFullDiskSetsTheExitCode(t *testing.T) {
 			disk := smallDisk(t, 64)
 			writeFile(t, filepath.Join(disk, "made.yaml"), "")
 			fillDisk(t, disk)
-			d := newDesk(t)
+			home := t.TempDir()
+			env := []string{"HOME=" + home}
 			rows := "order_id,currency,amount,address\n"
 			for i := range 3000 {
 				rows += fmt.Sprintf("%d,Btc,0.01,a\n", i+1)
 			}
-			staff, short := d.file("staff.csv", rows), d.file("few.csv", "currency,amount,address\nBtc,0.01,a\n")
-			plan := filepath.Join(d.home, "good.plan")
-			if f := d.till("--sandbox", "payout", "plan", short, "--auto-order-id", "b", "--out", plan); f.code != 0 {
+			staff, short := writeFile(t, home+"/staff.csv", rows), writeFile(t, home+"/few.csv", "currency,amount,address\nBtc,0.01,a\n")
+			plan := filepath.Join(home, "good.plan")
+			if f := till(t, env, "--sandbox", "payout", "plan", short, "--auto-order-id", "b", "--out", plan); f.code != 0 {
 				t.Fatal(f.err)
 			}
 			in := strings.NewReplacer("DISK", disk, "PLAN", plan, "STAFF", staff, "FEW", short)
 			if c.env != "" {
-				d.environ = append(d.environ, in.Replace(c.env))
+				env = append(env, in.Replace(c.env))
 			}
 			args := strings.Fields(in.Replace(c.args))
 			if !strings.Contains(c.env, "TILL_CONFIG") {
 				args = append([]string{"--sandbox"}, args...)
 			}
-			f := d.till(args...)
+			f := till(t, env, args...)
 			if f.code != c.code || f.out != "" || strings.Count(f.err, "\n") != 1 ||
 				!strings.Contains(f.err, in.Replace(c.says)) {
 				t.Errorf("it is to end with %d: %+v", c.code, f)
 			}
-			d.environ = append(d.environ, "TILL_SANDBOX_STATE=", "TILL_JOURNAL=")
-			if f := d.till("--sandbox", "withdraw", "list", "-q"); f.out != "" {
+			env = append(env, "TILL_SANDBOX_STATE=", "TILL_JOURNAL=")
+			if f := till(t, env, "--sandbox", "withdraw", "list", "-q"); f.out != "" {
 				t.Errorf("something was sent: %s", f.out)
 			}
 			if left, err := filepath.Glob(filepath.Join(disk, "*plan*")); err != nil || left != nil {
@@ -99,22 +100,23 @@ func TestFullDiskSetsTheExitCode(t *testing.T) {
 // TestFullDiskIsReported checks that a run which a full disk ends is reported, and that metrics on that disk
 // keep their old content.
 func TestFullDiskIsReported(t *testing.T) {
-	disk, d := smallDisk(t, 256), newDesk(t)
-	report := filepath.Join(d.home, "report.json")
-	writeProgram(t, d.home+"/tell", "cat >"+report)
+	disk, home := smallDisk(t, 256), t.TempDir()
+	env := []string{"HOME=" + home}
+	report := filepath.Join(home, "report.json")
+	writeProgram(t, home+"/tell", "cat >"+report)
 	metrics := filepath.Join(disk, "till.prom")
 	create := func(order string) []string {
 		return []string{"--sandbox", "withdraw", "create", "--currency", "Btc", "--amount", "0.1", "--address", "a",
-			"--order-id", order, "--yes", "--allow-duplicate", "--on-finish", d.home + "/tell", "--metrics", metrics}
+			"--order-id", order, "--yes", "--allow-duplicate", "--on-finish", home + "/tell", "--metrics", metrics}
 	}
-	if f := d.till(create("1")...); f.code != 0 || strings.Count(f.err, "\n") != 1 ||
+	if f := till(t, env, create("1")...); f.code != 0 || strings.Count(f.err, "\n") != 1 ||
 		!strings.Contains(f.err, "is new and empty") {
 		t.Fatalf("%+v", f)
 	}
 	before := contents(t, metrics)
 	fillDisk(t, disk)
-	d.environ = append(d.environ, "TILL_JOURNAL="+filepath.Join(disk, "journal.db"))
-	f := d.till(create("2")...)
+	env = append(env, "TILL_JOURNAL="+filepath.Join(disk, "journal.db"))
+	f := till(t, env, create("2")...)
 	if f.code != 14 || !strings.Contains(f.err, "the metrics were not written to "+metrics+": no space left on device") {
 		t.Errorf("%+v", f)
 	}

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -34,25 +33,14 @@ func endlessList(t *testing.T) string {
 	return server.URL
 }
 
-// command returns till as a separate process, which a signal can end.
-func (d *desk) command(args ...string) *exec.Cmd {
-	cmd := exec.Command("till", args...)
-	cmd.Env = d.environ
-	return cmd
-}
-
 // TestListEndsWhenItsReaderStops checks that a list ends with 0 and without a word if its reader stops early. It
 // does not die of a signal. It ends although the list is endless.
 func TestListEndsWhenItsReaderStops(t *testing.T) {
-	for _, format := range []string{"json", "jsonl", "csv", "-q"} {
+	for _, format := range []string{"-o json", "-o jsonl", "-o csv", "-q"} {
 		t.Run(format, func(t *testing.T) {
-			d := newDesk(t)
-			d.environ = append(d.environ, "TILL_API_KEY=k", "TILL_BASE_URL="+endlessList(t))
-			args := []string{"withdraw", "list", "-o", format}
-			if format == "-q" {
-				args = []string{"withdraw", "list", "-q"}
-			}
-			cmd := d.command(args...)
+			// what breaks off has no schema, so it is not recorded
+			env := docsEnv(t, recordsVariable+"=", "TILL_API_KEY=k", "TILL_BASE_URL="+endlessList(t))
+			cmd := command(t, env, append([]string{"till", "withdraw", "list"}, strings.Fields(format)...)...)
 			var stderr bytes.Buffer
 			cmd.Stderr = &stderr
 			out, err := cmd.StdoutPipe()
@@ -73,8 +61,7 @@ func TestListEndsWhenItsReaderStops(t *testing.T) {
 // TestCommandsDieOfClosedPipes checks that commands that till runs have the default handling of SIGPIPE:
 // their pipelines end as in a shell.
 func TestCommandsDieOfClosedPipes(t *testing.T) {
-	d := newDesk(t)
-	cmd := d.command("sandbox", "run", "--", "sh", "-c", "(yes; echo $? >&2) | true")
+	cmd := command(t, docsEnv(t), "till", "sandbox", "run", "--", "sh", "-c", "(yes; echo $? >&2) | true")
 	text, err := cmd.CombinedOutput()
 	if err != nil || string(text) != "141\n" {
 		t.Errorf("%v: %s", err, text)
@@ -84,19 +71,19 @@ func TestCommandsDieOfClosedPipes(t *testing.T) {
 // TestClosedStderrChangesNoExitCode checks that a closed standard error ends nothing and changes no exit
 // code.
 func TestClosedStderrChangesNoExitCode(t *testing.T) {
-	d := newDesk(t)
+	env := docsEnv(t)
 	reader, writer, err := os.Pipe()
 	must(t, err)
 	reader.Close()
 	defer writer.Close()
-	cmd := d.command("--sandbox", "withdraw", "create", "--currency", "Btc", "--amount", "0.1", "--address", "a",
+	cmd := command(t, env, "till", "--sandbox", "withdraw", "create", "--currency", "Btc", "--amount", "0.1", "--address", "a",
 		"--order-id", "7", "--yes")
 	cmd.Stderr = writer
 	out, err := cmd.Output()
 	if err != nil || len(out) == 0 {
 		t.Errorf("%v: %q", err, out)
 	}
-	cmd = d.command("--sandbox", "withdraw", "get", "--order-id", "8")
+	cmd = command(t, env, "till", "--sandbox", "withdraw", "get", "--order-id", "8")
 	cmd.Stderr = writer
 	if cmd.Run(); cmd.ProcessState.ExitCode() != cmdutil.ExitUsage {
 		t.Error(cmd.ProcessState)

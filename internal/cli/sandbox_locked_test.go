@@ -16,9 +16,7 @@ import (
 	"syscall"
 	"testing"
 
-	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/terminal"
-	"example.com/till/pkg/api/sandbox"
 )
 
 func TestEverySandboxHasItsOwnKey(t *testing.T) {
@@ -31,22 +29,6 @@ func TestEverySandboxHasItsOwnKey(t *testing.T) {
 			t.Errorf("the key is %q: %s", key, run.err)
 		}
 		seen[key] = true
-	}
-}
-
-func TestSandboxUsage(t *testing.T) {
-	real := writeFile(t, filepath.Join(t.TempDir(), "key"), "live_1234\n")
-	for _, args := range []string{
-		"serve --listen 127.0.0.1", "serve --set first_page=1 --set first_page=0", "serve --ready-file x --env-file x",
-		"serve --env-file " + real, "serve --api-key-file " + real, "run --api-key-file - -- true",
-	} {
-		f := till(t, nil, append([]string{"sandbox"}, strings.Fields(args)...)...)
-		if f.code != cmdutil.ExitUsage || f.out != "" || strings.Contains(f.err, "live_1234") {
-			t.Errorf("%s: %+v", args, f)
-		}
-	}
-	if f := till(t, []string{"TILL_API_KEY=" + sandbox.KeyPrefix}, "sandbox", "serve"); f.code != cmdutil.ExitUsage {
-		t.Errorf("the prefix alone: %+v", f)
 	}
 }
 

@@ -2,8 +2,6 @@ package cli
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,34 +11,6 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// desk runs command lines in one home directory, with the embedded sandbox if they say so.
-type desk struct {
-	*testing.T
-	home    string
-	environ []string
-}
-
-func newDesk(t *testing.T, env ...string) *desk {
-	home := t.TempDir()
-	return &desk{t, home, append([]string{"HOME=" + home, "DBUS_SESSION_BUS_ADDRESS=unix:path=" + home + "/no-bus",
-		"PATH=" + os.Getenv("PATH")}, env...)}
-}
-
-func (d *desk) file(name, text string) string {
-	d.Helper()
-	return writeFile(d.T, filepath.Join(d.home, name), text)
-}
-
-func (d *desk) till(args ...string) finished {
-	d.Helper()
-	f := till(d.T, d.environ, args...)
-	seen := seenRun{Args: args, Code: f.code, Out: []byte(f.out), Err: []byte(f.err)}
-	if err := newSchemaCheck().check(seen); err != nil {
-		d.Errorf("till %q, which ended with %d: %v", args, f.code, err)
-	}
-	return f
-}
-
 // said is a line of standard error under -o json.
 type said struct {
 	kind    string
@@ -48,13 +18,13 @@ type said struct {
 	cmdutil.About
 }
 
-// lines parses standard error, whose lines have their schemas.
-func (d *desk) lines(stderr string) (all []said) {
-	d.Helper()
+// saidIn parses standard error.
+func saidIn(t *testing.T, stderr string) (all []said) {
+	t.Helper()
 	for line := range strings.Lines(stderr) {
 		var object map[string]said
 		if err := json.Unmarshal([]byte(line), &object); err != nil {
-			d.Errorf("%v: %s", err, line)
+			t.Errorf("%v: %s", err, line)
 		}
 		for kind, s := range object {
 			s.kind = kind
@@ -73,10 +43,11 @@ var (
 // about, in addition to the message, and that an error is the last line, and ends with a code.
 func TestStderrSaysWhatItIsAbout(t *testing.T) {
 	const id = "7c9e6679-7425-40de-944b-e07fc1f90ae7"
-	d := newDesk(t)
-	t.Chdir(d.home)
-	d.file("staff.csv", "order_id,currency,amount,address\n1,Btc,0.01,a\n2,Btc,0.01,a\n")
-	run := strings.TrimPrefix(d.till("payout", "plan", "staff.csv", "--out", "p", "-q", "--sandbox").out, "sha256:")[:8]
+	home := t.TempDir()
+	env := []string{"HOME=" + home}
+	t.Chdir(home)
+	writeFile(t, "staff.csv", "order_id,currency,amount,address\n1,Btc,0.01,a\n2,Btc,0.01,a\n")
+	run := strings.TrimPrefix(till(t, env, "payout", "plan", "staff.csv", "--out", "p", "-q", "--sandbox").out, "sha256:")[:8]
 	pay := "withdraw create --currency Btc --address bc1qexample --order-id "
 	for _, step := range []struct {
 		line  string
@@ -116,8 +87,8 @@ func TestStderrSaysWhatItIsAbout(t *testing.T) {
 		for i, arg := range args {
 			args[i] = strings.Replace(arg, "POST/", "POST /", 1)
 		}
-		f := d.till(args...)
-		lines := d.lines(f.err)
+		f := till(t, env, args...)
+		lines := saidIn(t, f.err)
 		if f.code != step.code {
 			t.Errorf("till %s ended with %d, not %d: %s", step.line, f.code, step.code, f.err)
 		}
@@ -161,7 +132,7 @@ func TestUsageErrorsAreJSONToo(t *testing.T) {
 		if strings.Contains(words[0], "=") && words[0][0] == 'T' {
 			words, env = words[1:], words[:1]
 		}
-		f := newDesk(t, env...).till(words...)
+		f := till(t, env, words...)
 		if got := strings.HasPrefix(f.err, `{"error":`); got != want {
 			t.Errorf("till %s: %s", args, f.err)
 		}
@@ -171,18 +142,18 @@ func TestUsageErrorsAreJSONToo(t *testing.T) {
 // TestOutputOfRunCommandsBecomesNotes checks that each line of a command that till runs becomes a note, even
 // an incomplete last line.
 func TestOutputOfRunCommandsBecomesNotes(t *testing.T) {
-	d := newDesk(t)
-	key := d.file("key", "#!/bin/sh\nprintf 'one\\ntwo\\033[1m' >&2\nexit 1\n")
-	must(t, os.Chmod(key, 0o700))
-	config := d.file("config.yaml", "current: shop\nprofiles:\n  shop:\n    base_url: https://pay.example.com\n"+
+	home := t.TempDir()
+	key := home + "/key"
+	writeProgram(t, key, "printf 'one\\ntwo\\033[1m' >&2\nexit 1")
+	config := writeFile(t, home+"/config.yaml", "current: shop\nprofiles:\n  shop:\n    base_url: https://pay.example.com\n"+
 		"    api_key_command: ["+key+"]\n")
-	f := d.till("-o", "json", "--config", config, "withdraw", "list")
-	lines := d.lines(f.err)
+	f := till(t, nil, "-o", "json", "--config", config, "withdraw", "list")
+	lines := saidIn(t, f.err)
 	if f.code != cmdutil.ExitConfig || len(lines) != 3 || lines[0].Message != "one" || lines[1].Message != "two\x1b[1m" ||
 		lines[2].kind != "error" || strings.Contains(f.err, "\x1b") {
 		t.Errorf("%d: %q", f.code, f.err)
 	}
-	if f := d.till("--config", config, "withdraw", "list"); !strings.HasPrefix(f.err, "one\ntwo\x1b[1m") {
+	if f := till(t, nil, "--config", config, "withdraw", "list"); !strings.HasPrefix(f.err, "one\ntwo\x1b[1m") {
 		t.Errorf("as text it is not passed on as it is: %q", f.err)
 	}
 }

@@ -3,29 +3,9 @@ package cmdutil
 import (
 	"testing"
 
-	"example.com/till/internal/money"
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 )
-
-func TestCompleteCodes(t *testing.T) {
-	entries := []money.Entry{
-		{Code: "Btc", Kind: "Crypto", Decimals: 8},
-		{Code: "UsdtErc20", Kind: "Crypto", Decimals: money.Unknown},
-		{Code: "USD", Kind: "Fiat", Decimals: 2},
-	}
-	for typed, want := range map[string][]string{
-		"":       {"Btc\tcrypto, decimals 8", "UsdtErc20\tcrypto", "Usd\tfiat, decimals 2"},
-		"us":     {"usdtErc20\tcrypto", "usd\tfiat, decimals 2"},
-		"USD":    {"USDtErc20\tcrypto", "USD\tfiat, decimals 2"},
-		"\u212a": nil, // the Kelvin sign, which folds to k
-		"Btcx":   nil,
-	} {
-		if diff := cmp.Diff(want, CompleteCodes(entries, typed)); diff != "" {
-			t.Errorf("%q: %s", typed, diff)
-		}
-	}
-}
 
 func TestHarmless(t *testing.T) {
 	for text, want := range map[string]bool{
