@@ -111,44 +111,22 @@ func (a answer) foreignError() error {
 	return nil
 }
 
-// A seeker knows which records of the list are about the orders that are sought.
-type seeker struct {
-	orders   map[string]journal.Record
-	cut      map[int64]string // order ids by what is left of them in 32 bits
-	unknown  []journal.Record
-	accepted journal.Exceptions
-	sender   *Sender
-}
-
-func (s *Sender) newSeeker(orders map[string]journal.Record, accepted journal.Exceptions) *seeker {
-	k := &seeker{orders: orders, cut: map[int64]string{}, accepted: accepted, sender: s}
-	for id, o := range orders {
-		if o.State == StateUnknown {
-			k.unknown = append(k.unknown, o)
-		}
-		for _, n := range cutTo32(parseID(id)) {
-			k.cut[n] = id
-		}
-	}
-	return k
-}
-
-// see adds what a record says to an answer.
-func (k *seeker) see(a *answer, w listed, foreign bool) {
-	accepted := k.accepted.Withdrawals[w.mark()]
+// see adds what a record of the list says about the orders that are sought to an answer.
+func (q *question) see(a *answer, w listed, foreign bool) {
+	accepted := q.accepted.Withdrawals[w.mark()]
 	numbers := numbersOf(w.Withdrawal)
 	mayBeAny := len(numbers) == 0
 	var r record
 	for _, n := range numbers {
 		id := formatID(n)
-		whole := k.cut[n]
-		if _, found := k.orders[id]; !found && whole == "" {
+		whole := q.cut[n]
+		if _, found := q.sought[id]; !found && whole == "" {
 			continue
 		}
 		r = w.record()
-		switch _, found := k.orders[id]; {
+		switch _, found := q.sought[id]; {
 		case !found: // it may be an order whose id does not fit into 32 bits at the service
-			mayBeAny = k.sender.differs(k.orders[whole].Content, r) == ""
+			mayBeAny = q.sender.differs(q.sought[whole].Content, r) == ""
 		case foreign && !accepted:
 			a.foreign[id] = r
 		case foreign:
@@ -161,9 +139,9 @@ func (k *seeker) see(a *answer, w listed, foreign bool) {
 	if mayBeAny && !foreign && !accepted {
 		a.nameless[w.mark()] = w.String()
 		r = recordOf(w.Withdrawal)
-		for _, o := range k.unknown {
-			if w.ID != "" && k.sender.differs(o.Content, r) == "" {
-				a.alike[o.OrderID] = w.ID
+		for _, id := range q.unknown {
+			if w.ID != "" && q.sender.differs(q.sought[id].Content, r) == "" {
+				a.alike[id] = w.ID
 			}
 		}
 	}

@@ -328,18 +328,17 @@ func givenUp(why *lack) error {
 func completely(*reading, *lack) (bool, error) { return true, nil }
 
 // ask reads the list until two complete readings in a row agree about the orders that are sought. Every
-// decision that depends on whether an order is on the list relies on that. from is how far back the list is
-// read, in the service's format; empty: to the beginning. A record counts if any of the readings showed it.
-func (s *Sender) ask(ctx context.Context, sought map[string]journal.Record, from string) (answer, error) {
-	accepted, err := s.ledger.Exceptions(ctx)
+// decision that depends on whether an order is on the list relies on that. A record counts if any of the
+// readings showed it.
+func (s *Sender) ask(ctx context.Context, q *question) (answer, error) {
+	var err error
+	if q.accepted, err = s.ledger.Exceptions(ctx); err != nil {
+		return answer{}, err
+	}
+	from, since, must, err := s.checkedStart(ctx, q.from)
 	if err != nil {
 		return answer{}, err
 	}
-	from, since, must, err := s.checkedStart(ctx, from)
-	if err != nil {
-		return answer{}, err
-	}
-	seeks := s.newSeeker(sought, accepted)
 	var now, before, complete *answer // of the last two readings, and of the last complete one
 	earlier := newAnswer()            // of all readings
 	agree := false
@@ -350,9 +349,9 @@ func (s *Sender) ask(ctx context.Context, sought map[string]journal.Record, from
 		before = now
 		fresh := newAnswer()
 		fresh.noted = status.Merchant
-		now, r = &fresh, &reading{filter: api.WithdrawalFilter{From: from}, surplus: accepted.Surplus, sought: sought}
-		r.newest, err = s.witness(ctx, status.Newest, since, sought)
-		r.see = func(w listed) bool { seeks.see(now, w, r.foreign(w)); return true }
+		now, r = &fresh, &reading{filter: api.WithdrawalFilter{From: from}, surplus: q.accepted.Surplus, sought: q.sought}
+		r.newest, err = s.witness(ctx, status.Newest, since, q.sought)
+		r.see = func(w listed) bool { q.see(now, w, r.foreign(w)); return true }
 		return r, err
 	}, func(r *reading, why *lack) (bool, error) {
 		if now.lack = why; from != "" && slices.ContainsFunc(must, func(id string) bool { return !r.has(id) }) {
@@ -368,11 +367,11 @@ func (s *Sender) ask(ctx context.Context, sought map[string]journal.Record, from
 		if why == nil {
 			last, complete = complete, now
 		}
-		agree = last != nil && last.agrees(*now, sought)
+		agree = last != nil && last.agrees(*now, q.sought)
 		return agree, err
 	})
 	switch {
-	case rejects(err) && accepted.NoList: // a person has accepted that the service shows none
+	case rejects(err) && q.accepted.NoList: // a person has accepted that the service shows none
 		return newAnswer(), nil
 	case err != nil && (!agree || now.lack == nil):
 		return answer{}, notShown(err)

@@ -10,10 +10,12 @@ import (
 
 // A question is what the service's list is asked: about which orders.
 type question struct {
-	sender  *Sender
-	sought  map[string]journal.Record // by order id
-	unknown []string                  // those of them that are unknown
-	from    string                    // how far back the list is read for them
+	sender   *Sender
+	sought   map[string]journal.Record // by order id
+	cut      map[int64]string          // their order ids by what is left of them in 32 bits
+	unknown  []string                  // those of them that are unknown
+	from     string                    // how far back the list is read for them
+	accepted journal.Exceptions        // what a person has accepted of the list when it is asked
 
 	// Before orders are sent:
 	status  journal.AccountStatus
@@ -23,7 +25,7 @@ type question struct {
 }
 
 func (s *Sender) newQuestion(orders ...journal.Record) *question {
-	q := &question{sender: s, sought: map[string]journal.Record{}, from: s.options.Since}
+	q := &question{sender: s, sought: map[string]journal.Record{}, cut: map[int64]string{}, from: s.options.Since}
 	for _, o := range orders {
 		q.add(o)
 	}
@@ -32,10 +34,17 @@ func (s *Sender) newQuestion(orders ...journal.Record) *question {
 
 // add adds an order. If it is older than SinceTime, the list is read to its beginning.
 func (q *question) add(o journal.Record) {
-	if q.sought[o.OrderID] = o; o.State == StateUnknown {
+	if q.seek(o); o.State == StateUnknown {
 		q.unknown = append(q.unknown, o.OrderID)
 	}
 	q.from = q.sender.since(q.from, o)
+}
+
+func (q *question) seek(o journal.Record) {
+	q.sought[o.OrderID] = o
+	for _, n := range cutTo32(parseID(o.OrderID)) {
+		q.cut[n] = o.OrderID
+	}
 }
 
 // newLookup returns the question before orders are sent. If the journal has lost records, the whole list is
@@ -57,7 +66,7 @@ func (q *question) addRow(o journal.Record, send bool) {
 		q.add(o)
 	case send && !q.never:
 		q.sends = append(q.sends, o.OrderID)
-		if q.sought[o.OrderID] = o; o.InDoubt() { // the attempt in doubt is as old as the order
+		if q.seek(o); o.InDoubt() { // the attempt in doubt is as old as the order
 			q.from = q.sender.since(q.from, o)
 		}
 	case o.State == StateRejected, o.State == StatePlanned && len(o.Attempts) > 0:
@@ -71,7 +80,7 @@ func (q *question) ask(ctx context.Context) (found answer, err error) {
 		err = q.sender.keepsOrderIDs(ctx, q.status)
 	}
 	if err == nil && len(q.sought) > 0 {
-		if found, err = q.sender.ask(q.sender.observeDate(ctx), q.sought, q.from); err == nil {
+		if found, err = q.sender.ask(q.sender.observeDate(ctx), q); err == nil {
 			err = found.undecided(q.sends...)
 		}
 	}

@@ -92,7 +92,7 @@ func (s *Sender) verifyToReconcile(ctx context.Context, orders int) error {
 
 // settle asks the list and records what it says about the orders.
 func (s *Sender) settle(ctx context.Context, q *question, orders []journal.Record) (results []Result, found answer, err error) {
-	if found, err = s.ask(ctx, q.sought, q.from); err != nil {
+	if found, err = s.ask(ctx, q); err != nil {
 		return nil, found, err
 	}
 	now, err := s.ledger.Moment(ctx)
@@ -238,7 +238,7 @@ func (s *Sender) ReconcileRun(ctx context.Context, run string) (settled Settled,
 	if err != nil {
 		return Settled{}, err
 	}
-	found, err := s.ask(ctx, q.sought, q.from)
+	found, err := s.ask(ctx, q)
 	if err == nil {
 		err = found.foreignError()
 	}
