@@ -20,52 +20,6 @@ func (s *service) move(from, to int) {
 	s.rows = slices.Insert(slices.Delete(s.rows, from, from+1), to, r)
 }
 
-// TestMovedRowIsNotPaidAgain checks that a row that is hidden because rows move is found, and not paid again.
-// A list that is sorted by the last change moves rows while it is read, in either direction, and its total is
-// still right.
-func TestMovedRowIsNotPaidAgain(t *testing.T) {
-	for name, tt := range map[string]struct {
-		place  int            // index of the order among 350 others
-		page   int            // the row moves before this page
-		move   func(*service) // with pages of 100
-		pauses int            // after scans that do not count
-	}{
-		"to the beginning":                     {250, 3, func(s *service) { s.move(250, 0) }, 1},
-		"to the end, which hides the next one": {200, 3, func(s *service) { s.move(150, 350) }, 1},
-		"to the beginning, after one that is deleted": {250, 3,
-			func(s *service) { s.move(250, 0); s.rows = slices.Delete(s.rows, 50, 51) }, 1},
-		"to the beginning, and one is made, and one deleted": {250, 3, func(s *service) {
-			s.move(250, 0)
-			s.rows = slices.Delete(s.rows, 50, 51)
-			s.fill(1)
-		}, 1},
-		"far from the beginning":                    {250, 3, func(s *service) { s.move(250, 150) }, 1},
-		"behind many that are made":                 {250, 3, func(s *service) { s.move(250, 0); s.fill(150) }, 0},
-		"to the beginning while that is read again": {250, 5, func(s *service) { s.move(250, 0) }, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			d := newDesk(t)
-			d.s.fill(350 - tt.place)
-			d.s.take(body("4711"))
-			d.s.fill(tt.place)
-			pages := 0
-			d.s.onPage = func() {
-				if pages++; pages == tt.page {
-					tt.move(d.s)
-				}
-			}
-			sent, err := d.send(asked("4711"))
-			if err != nil || !sent.Already {
-				t.Errorf("got %+v, %v", sent, err)
-			}
-			d.s.wantCreates(0)
-			if d.pauses != tt.pauses {
-				t.Errorf("%d scans did not count, want %d", d.pauses, tt.pauses)
-			}
-		})
-	}
-}
-
 // TestScanAtRandom checks that a scan that counts has seen all rows that were on the list throughout, however
 // rows are moved and added.
 func TestScanAtRandom(t *testing.T) {
@@ -114,52 +68,6 @@ func TestScanAtRandom(t *testing.T) {
 	}
 	if complete < 200 || complete == 400 || moved < 200 {
 		t.Errorf("%d scans were complete, and %d rows moved: that shows little", complete, moved)
-	}
-}
-
-// TestWhatOneScanShowed checks that a record that any scan has shown counts, even if no later scan shows it
-// again.
-func TestWhatOneScanShowed(t *testing.T) {
-	for name, tt := range map[string]struct {
-		shown []string // in each scan, the withdrawal ids of the order; "!" is an incomplete scan
-		state State
-		id    string
-	}{
-		"by the first":                {[]string{"w2", "", ""}, StateAccepted, "w2"},
-		"by one that is not complete": {[]string{"!w2", "", ""}, StateAccepted, "w2"},
-		"in between":                  {[]string{"", "w2", "", ""}, StateAccepted, "w2"},
-		"another one, by the first":   {[]string{"w2", "w3", "w3"}, StateConflict, "w3"},
-		"never":                       {[]string{"", ""}, StateUnknown, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			d := deskInDoubt(t, "4711")
-			d.takes("4711")
-			n := 0
-			d.s.onList = func(page, _ int) ([]row, int, int) {
-				if page > 1 {
-					return nil, 1, 0
-				}
-				n++
-				id, incomplete := strings.CutPrefix(tt.shown[min(n, len(tt.shown))-1], "!")
-				rows := slices.Clone(d.s.rows)
-				if rows[0]["id"] = id; id == "" {
-					rows = rows[1:]
-				}
-				if incomplete {
-					return rows, 1, len(rows) + 1
-				}
-				return rows, 1, len(rows)
-			}
-			if results := d.mustReconcile("4711"); len(results) != 1 || results[0].Listed != (tt.id != "") {
-				t.Fatalf("got %+v", results)
-			}
-			if n != len(tt.shown) {
-				t.Errorf("%d scans, want %d", n, len(tt.shown))
-			}
-			if o := d.wantState("4711", tt.state); o.ID != tt.id && tt.state == StateAccepted {
-				t.Errorf("got %+v", o)
-			}
-		})
 	}
 }
 
@@ -375,30 +283,6 @@ func TestSinceTheFirstAttempt(t *testing.T) {
 	}
 	if from := fmt.Sprint(d.s.from[len(d.s.from)-2:]); from != "[ ]" {
 		t.Errorf("the list was read from %s", from)
-	}
-}
-
-// TestAddressInAnotherCase checks that an address that comes back in another case is the same address, if
-// case has no meaning in it.
-func TestAddressInAnotherCase(t *testing.T) {
-	const bech32 = "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq"
-	for sent, tt := range map[string]struct {
-		shown string
-		state State
-	}{
-		bech32:                               {strings.ToUpper(bech32), StateAccepted},
-		"0x" + strings.Repeat("aB", 20):      {"0x" + strings.Repeat("ab", 20), StateAccepted},
-		"1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2": {"1bvbmseystwetqtfn5au4m4gfg7xjanvn2", StateConflict},
-	} {
-		d := usedDesk(t)
-		w := asked("4711")
-		w.request.Address = sent
-		d.bring(w, outUnknown)
-		taken := body("4711")
-		taken["address"] = tt.shown
-		d.s.take(taken)
-		d.mustReconcile("4711")
-		d.wantState("4711", tt.state)
 	}
 }
 

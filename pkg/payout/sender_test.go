@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"example.com/till/internal/journal"
 	"example.com/till/pkg/api"
 )
 
@@ -124,6 +123,9 @@ func TestErrorsHaveAKind(t *testing.T) {
 		t.Errorf("the call is hidden: %v", err)
 	}
 	wantKind(t, err, Rejected, "")
+	if o, err := sender.Order(t.Context(), "1"); err != nil || o.Code != 2004 || !strings.HasPrefix(o.Reason, "no_funds") {
+		t.Errorf("recorded is %+v, %v", o, err)
+	}
 	s.answer(vanished)
 	closed := newService(t)
 	away, _ := newSender(t, closed, Options{Lookup: LookupNever})
@@ -144,21 +146,5 @@ func TestErrorsHaveAKind(t *testing.T) {
 		{asError(&api.Error{Outcome: 99}), Unknown}, // it may have been paid
 	} {
 		wantKind(t, c.err, c.kind, "")
-	}
-}
-
-// TestOrderOfADeadProcess checks that an order whose process has died is unknown, even to a reader.
-func TestOrderOfADeadProcess(t *testing.T) {
-	d := newDesk(t)
-	w := asked("4711")
-	other := d.open()
-	ok(t, other.Enter(t.Context()))
-	ok(t, errorOf(other.Claim(t.Context(), journal.Claim{OrderID: "4711", Content: contentOf(w.request)})))
-	if o, err := d.Order(t.Context(), "4711"); err != nil || o.State != StateSending {
-		t.Errorf("while it lives: %v, %v", o.State, err)
-	}
-	other.Journal().Close()
-	if o, err := d.Order(t.Context(), "4711"); err != nil || o.State != StateUnknown {
-		t.Errorf("%v, %v", o.State, err)
 	}
 }
