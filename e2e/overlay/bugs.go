@@ -66,9 +66,9 @@ func Bugs() []Patch {
 
 		// Of the list.
 		{"pkg/payout/list.go", `
-		agree = last != nil && last.agrees(*now, sought)
+		agree = last != nil && last.agrees(*now, q.sought)
 `, `
-		agree = last != nil && last.agrees(*now, sought) || mutant("one-reading")
+		agree = last != nil && last.agrees(*now, q.sought) || mutant("one-reading")
 `},
 		{"pkg/payout/evidence.go", `
 	case readable("address") && address.Canonical(r.address) != address.Canonical(c.Address):
