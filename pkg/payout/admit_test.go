@@ -32,10 +32,7 @@ func TestVerifyKey(t *testing.T) {
 	}{
 		"finds it":       {set: func(*desk) {}, gets: 1},
 		"not found":      {set: func(d *desk) { d.s.rows = nil }, want: other, says: "does not find", gets: 1},
-		"400":            {set: gets(400, envelope), want: other, says: "does not find", gets: 1},
 		"refused":        {set: gets(401, envelope), want: "rejected", gets: 1},
-		"rate limited":   {set: gets(429, envelope), want: "rejected", gets: 1},
-		"500":            {set: gets(500, envelope), want: "read failed", gets: 1},
 		"404 of a proxy": {set: gets(404, "no"), want: "read failed", gets: 1},
 		"another id": {set: func(d *desk) {
 			d.s.onGet = func(string) (int, string) { r := d.s.rows[0]; r["id"] = "w9"; return 200, asText(r) }
@@ -87,6 +84,7 @@ func TestVerifyKey(t *testing.T) {
 				"reconcile":     errorOf(d.Reconcile(t.Context(), "10")),
 				"reconcile run": errorOf(d.ReconcileRun(t.Context(), "cafe")),
 				"resolve":       d.Check(t.Context(), notSent("10")),
+				"live":          errorOf(d.Live(t.Context(), Filter{Run: "cafe"})),
 				"check":         errorOf(d.Compare(t.Context(), api.WithdrawalFilter{}, Filter{})),
 			} {
 				if err == nil {

@@ -80,14 +80,10 @@ func TestMakeWarnsOfChanges(t *testing.T) {
 		want   []string // in the warnings of the row, in this order
 	}{
 		{"nothing", []string{"Btc,1,a,Ann,,"}, "Btc,1,a,Ann,,", nil},
-		{"half more", []string{"Btc,1,a,Ann,,"}, "Btc,1.5,a,Ann,,", nil},
 		{"more than half more", []string{"Btc,1,a,Ann,,"}, "Btc,1.50000001,a,Ann,,",
 			[]string{"1.50000001 Btc, and 1.00000000 Btc"}},
-		{"half less", []string{"Btc,1,a,Ann,,"}, "Btc,0.5,a,Ann,,", nil},
 		{"more than half less", []string{"Btc,1,a,Ann,,"}, "Btc,0.49999999,a,Ann,,", []string{"0.49999999 Btc, and"}},
-		{"another address", []string{"Btc,1,a,Ann,,"}, "Btc,1,b,Ann,,", []string{"Ann: another address"}},
 		{"both", []string{"Btc,1,a,Ann,,"}, "Btc,9,b,Ann,,", []string{"Ann: another address", "9.00000000 Btc, and"}},
-		{"a new payee", []string{"Btc,1,a,Ann,,"}, "Btc,1,b,Bo,,", []string{"Bo: a payee"}},
 		{"a new note", []string{"Btc,1,a,Ann,,"}, "Btc,1,a,Anna,,", nil},
 		{"reference before note", []string{"Btc,1,a,Ann,I-1,", "Btc,1,b,Bo,I-2,"}, "Btc,1,b,Ann,I-2,", nil},
 		{"note before address", []string{"Btc,1,a,Ann,I-1,", "Btc,1,b,Bo,I-2,"}, "Btc,1,b,Ann,I-3,",
@@ -116,7 +112,6 @@ func TestMakeWarnsOfChanges(t *testing.T) {
 			"Btc,1,f,F,,"}, "Btc,1,a,Ann,,", nil},
 		{"a reference of two addresses, and one of them", []string{"Btc,1,a,,R,", "Btc,2,b,,R,", "Btc,1,c,C,,", "Btc,1,d,D,,", "Btc,1,e,E,,",
 			"Btc,1,f,F,,"}, "Btc,1,a,,R,", nil},
-		{"another case", []string{"Btc,1,a,Ann B,,"}, "Btc,1,b,ann  b,,", []string{"another address"}},
 		{"a number of the row as reference", []string{"Btc,1,a,Ann,1,", "Btc,2,b,Bo,2,"}, "Btc,2,b,Bo,1,", nil},
 		{"a payee of two currencies", []string{"Btc,1,a,Ann,,", "Xlr,1,e,Ann,,1"}, "Btc,1,b,Ann,,",
 			[]string{"Ann: another address"}},

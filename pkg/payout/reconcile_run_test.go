@@ -86,22 +86,6 @@ func TestLiveGoesBackAsFarAsTheRun(t *testing.T) {
 	}
 }
 
-// TestLiveOfNothing checks that nothing is read if nothing was accepted, or with a key that another account
-// has used.
-func TestLiveOfNothing(t *testing.T) {
-	d := newDesk(t)
-	d.bring(asked("3"), outRejected)
-	d.begins("cafe0001", "3", "4")
-	if got, err := d.Live(t.Context(), Filter{Run: "cafe0001"}); err != nil || len(got) > 0 {
-		t.Errorf("got %v, %v", got, err)
-	}
-	d.strange()
-	wantKind(t, errorOf(d.Live(t.Context(), Filter{Run: "cafe0001"})), Refused, RuleAccount)
-	if _, gets, lists := d.s.counts(); gets+lists > 0 {
-		t.Errorf("%d calls were made", gets+lists)
-	}
-}
-
 // TestLookAtARun checks that a wait reads no more of the list than it needs, and that missing withdrawals are no
 // error.
 func TestLookAtARun(t *testing.T) {

@@ -1,8 +1,6 @@
 package payout
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"runtime"
@@ -18,28 +16,6 @@ import (
 func body(orderID string) map[string]any {
 	return map[string]any{"currency": row{"Crypto": "Btc"}, "amount": row{"Crypto": row{"Btc": 5000}},
 		"address": "bc1q" + orderID, "external_order_id": orderID}
-}
-
-// TestPageBases checks that the list is read to its end, whether its first page has the number 0 or 1, given
-// or found out.
-func TestPageBases(t *testing.T) {
-	for _, base := range []int{0, 1} {
-		for _, told := range []api.PageBase{api.PageBaseAuto, api.PageBase(base + 1)} {
-			for _, others := range []int{0, 1, 99, 100, 199, 250} {
-				for _, before := range []int{0, others} {
-					d := newDesk(t)
-					d.s.base, d.options.FirstPage = base, told
-					d.s.fill(before)
-					d.s.take(body("4711"))
-					d.s.fill(others - before)
-					if sent, err := d.send(asked("4711")); err != nil || !sent.Already {
-						t.Errorf("base %d (%d given), %d others: got %+v, %v", base, told, others, sent, err)
-					}
-					d.s.wantCreates(0)
-				}
-			}
-		}
-	}
 }
 
 // TestIncompleteListFails checks that a list that shows fewer withdrawals than it counts is read again, and
@@ -387,22 +363,6 @@ func TestLongList(t *testing.T) {
 		t.Errorf("%d KB are held", (after-before)>>10)
 	}
 	runtime.KeepAlive(found)
-}
-
-// TestReadingWithoutJournal checks that an error of the journal is not reported as an error of the list.
-func TestReadingWithoutJournal(t *testing.T) {
-	d := newDesk(t)
-	d.ledger.Journal().Close()
-	_, err := d.ask(t.Context(), d.newQuestion())
-	if !errors.Is(err, journal.Broken) {
-		t.Errorf("got %v", err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	d = newDesk(t)
-	if _, err := d.ask(ctx, d.newQuestion()); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
-	}
 }
 
 // TestSmallPages checks that a service that refuses large pages is asked for smaller ones, and that a service

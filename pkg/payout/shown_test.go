@@ -46,21 +46,6 @@ func (d *desk) onPage(n int, do func()) {
 	})
 }
 
-func TestPreviewAndThenNo(t *testing.T) {
-	d := usedDesk(t)
-	id := d.rejectsAndTakes("101")
-	p := d.plan(nil, dueTo(2)...)
-	x := d.applier(p, ApplyOptions{RetryRejected: true})
-	if tally, err := x.Preview(t.Context()); err != nil || tally.Before != 1 {
-		t.Fatal(tally.Before, err)
-	}
-	d.wantState("101", StateUnknown)
-	d.hide(id)
-	_, err := d.apply(p, ApplyOptions{RetryRejected: true}) // by another process, later
-	wantKind(t, err, Unknown, "")
-	d.wantArrived("1")
-}
-
 // TestListConfirmsAPerson checks that the service has said it, once the list shows what a person has decided.
 func TestListConfirmsAPerson(t *testing.T) {
 	for name, read := range map[string]func(*desk) error{
@@ -100,32 +85,6 @@ func TestDecidedDuringTheScan(t *testing.T) {
 	if o := d.wantState("10", StateAccepted); o.Shown != id {
 		t.Errorf("it was shown as %q", o.Shown)
 	}
-}
-
-func TestLookUpIsInterrupted(t *testing.T) {
-	d := usedDesk(t)
-	rows := dueTo(2 * chunk)
-	last := rows[len(rows)-1].ExternalOrderID
-	id := d.rejectsAndTakes(last)
-	d.s.set(func() {
-		one := body("101")
-		one["amount"] = row{"Fiat": row{"USD": 7}} // LookUp notes that
-		d.s.take(one)
-	})
-	p := d.plan(nil, rows...)
-	ctx, stop := context.WithCancel(t.Context())
-	x, err := d.Applier(ctx, p, ApplyOptions{RetryRejected: true, Note: func(string) { stop() }})
-	ok(t, err)
-	ok(t, x.Begin(ctx, 2))
-	if _, err = x.LookUp(ctx); !errors.Is(err, context.Canceled) {
-		t.Fatal(err)
-	}
-	d.wantState(last, StateUnknown)
-	d.hide(id)
-	if _, err := d.apply(p, ApplyOptions{RetryRejected: true}); err == nil {
-		t.Error("an unknown order does not stop the run")
-	}
-	d.wantArrived("1")
 }
 
 // TestUnaskedRow checks that nothing is sent if LookUp's reading has made a row unknown that it did not ask
