@@ -75,43 +75,33 @@ func (b box) with(method, path, body, header, value string) *httptest.ResponseRe
 	return b.do(r)
 }
 
-// TestTimesFollowTheClock checks that every time in an answer follows the sandbox's clock, which goes on
-// ticking.
+// TestTimesFollowTheClock checks that every time in an answer follows the sandbox's clock, which goes on ticking, for
+// all that share the state. The scripts sandbox_clock_* show the commands.
 func TestTimesFollowTheClock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "box.db")
-	b := sharedBox(t, path)
-	other := sharedBox(t, path)
-	same(t, b.get("/sandbox/clock"), `{"now":"2026-05-03T10:00:00Z","offset":"0s"}`)
+	b, other := sharedBox(t, path), sharedBox(t, path)
 	same(t, b.post("/sandbox/clock", `{"set":"2031-01-01T02:00:00+02:00"}`),
 		`{"now":"2031-01-01T00:00:00Z","offset":"40886h0m0s"}`)
 	same(t, b.post("/sandbox/clock", `{"advance_seconds":90}`), `{"now":"2031-01-01T00:01:30Z","offset":"40886h1m30s"}`)
-	*b.now = b.now.Add(30 * time.Second)
-	*other.now = other.now.Add(30 * time.Second)
+	*b.now, *other.now = start.Add(30*time.Second), start.Add(30*time.Second)
 	const when = "2031-01-01T00:02:00"
-
 	paid := b.post("/sandbox/pay", `{"invoice":"`+other.create(invoicePath, usdInvoice)+`"}`)
 	same(t, at(t, paid, "created_date"), `"`+when+`"`)
 	same(t, at(t, paid, "choosen", "at"), `"`+when+`"`)
-	done := b.post("/sandbox/advance", `{"withdrawal":"`+other.create(createPath, btcBody)+`","status":"Processing"}`)
-	same(t, at(t, done, "statuses"), `[{"status":"New","at":"`+when+`"},{"status":"Processing","at":"`+when+`"}]`)
-
-	again := sharedBox(t, path)
-	// The test has not moved the machine's clock of this box.
-	got := again.Now()
-	failIf(t, !got.Equal(time.Date(2031, 1, 1, 0, 1, 30, 0, time.UTC)), "after a restart it is %v", got)
-	if err := b.AdvanceClock(-time.Hour); err != nil || other.Now() != time.Date(2030, 12, 31, 23, 2, 0, 0, time.UTC) {
-		t.Errorf("%v, %v", err, other.Now())
-	}
-	same(t, at(t, b.post("/sandbox/clock", `{"set":"now"}`), "offset"), `"0s"`)
-	for _, body := range []string{`{}`, `{"set":"now","advance_seconds":1}`, `{"set":"tomorrow"}`,
-		`{"set":"2026-05-03"}`, `{"set":"2136-05-03T00:00:00Z"}`,
-		`{"set":"0001-01-01T00:00:01Z"}`, `{"set":"9999-01-01T00:00:00Z"}`, `{"advance_seconds":0}`,
-		`{"advance_seconds":-1}`, `{"advance_seconds":9223372036854775807}`} {
+	id := other.create(createPath, btcBody)
+	b.mustAdvance(id, "Processing")
+	equal(t, other.statuses(id), "New "+when+", Processing "+when, "the history")
+	again := sharedBox(t, path) // its machine's clock has not ticked
+	equal(t, again.Now(), time.Date(2031, 1, 1, 0, 1, 30, 0, time.UTC), "the time after a restart")
+	must(t, b.AdvanceClock(-time.Hour))
+	equal(t, other.Now(), time.Date(2030, 12, 31, 23, 2, 0, 0, time.UTC), "set back, the time")
+	for _, body := range []string{`{}`, `{"set":"now","advance_seconds":1}`, `{"set":"tomorrow"}`, `{"set":"2026-05-03"}`,
+		`{"set":"2136-05-03T00:00:00Z"}`, `{"set":"0001-01-01T00:00:01Z"}`, `{"set":"9999-01-01T00:00:00Z"}`,
+		`{"advance_seconds":0}`, `{"advance_seconds":-1}`, `{"advance_seconds":9223372036854775807}`} {
 		b.refused(b.send("POST", "/sandbox/clock", body), 400, "invalid_body")
 	}
-	if err := b.Reset(""); err != nil || !other.Now().Equal(start.Add(30*time.Second)) {
-		t.Errorf("a reset leaves the clock at %v, %v", other.Now(), err)
-	}
+	must(t, b.Reset(""))
+	same(t, other.get("/sandbox/clock"), `{"now":"2026-05-03T10:00:30Z","offset":"0s"}`)
 }
 
 // TestDumpKeepsEverythingButTheIdentity checks that a dump keeps everything except the identity.

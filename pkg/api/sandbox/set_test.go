@@ -1,6 +1,7 @@
 package sandbox_test
 
 import (
+	"fmt"
 	"io"
 	"net/http/httptest"
 	"reflect"
@@ -104,43 +105,33 @@ func TestResetGoesBackToTheStart(t *testing.T) {
 	seed := []byte(`{"balances":["7.00 Usd"],"resellers":[{"label":"Shop"}],"clock_ahead_seconds":60}`)
 	b := newBox(t, sandbox.WithSeedJSON(seed), set("first_page", "0"), set("requests_per_second", "3"))
 	copy(seed, "spoilt") // it was read at the start
-	began := b.Identity()
-	spoil := func() {
-		b.set(map[string]string{"first_page": "1", "list_order": "oldest"})
-		must(t, b.AdvanceClock(time.Hour))
-		must(t, b.Fund("Usd", 100))
-		b.fault(sandbox.Fault{Do: "status=418"})
-		for range 3 {
-			if w := b.send("GET", "/api/invites", ""); w.Code != 418 {
-				t.Fatalf("%d %s", w.Code, w.Body)
-			}
-		}
+	state := func() string {
+		t.Helper()
+		return fmt.Sprint(b.counters(), len(b.Requests()), b.Balance("Usd"), b.Now().Sub(start),
+			at(t, b.get("/sandbox/settings"), "first_page"), at(t, b.get("/sandbox/settings"), "list_order"))
 	}
-	spoil()
+	began, at0 := b.Identity(), state()
+	b.set(map[string]string{"first_page": "1", "list_order": "oldest", "callback_on_create": "yes"})
+	must(t, b.AdvanceClock(time.Hour))
+	must(t, b.Fund("Usd", 100))
+	b.fault(sandbox.Fault{Do: "status=418"})
+	for range 3 {
+		equal(t, b.send("GET", "/api/invites", "").Code, 418, "the status")
+	}
+	spoilt := state()
+	equal(t, spoilt, "[status=418:3/3] 3 800 1h1m0s1oldest", "the state")
 	for _, body := range []string{`{"seed":"demos"}`, `{"sed":"demo"}`} {
 		b.refused(b.send("POST", "/sandbox/reset", body), 400, "invalid_body")
 	}
 	b.refused(b.send("POST", "/sandbox/restore", `{"balances":["x"]}`), 400, "invalid_body")
-	if b.Identity() != began || len(b.Requests()) != 3 || b.Balance("Usd") != 800 ||
-		at(t, b.get("/sandbox/settings"), "first_page") != "1" {
-		t.Error("a bad reset changed something")
-	}
+	equal(t, b.Identity()+state(), began+spoilt, "after a bad reset, the state")
 	b.post("/sandbox/reset", `{}`)
-	faults, err := b.Faults()
-	if err != nil || len(faults) != 0 || len(b.Requests()) != 0 || b.Balance("Usd") != 700 ||
-		b.Identity() == began ||
-		!b.Now().Equal(start.Add(time.Minute)) {
-		t.Errorf("%v, %v, %v, %d, %v", faults, err, b.Requests(), b.Balance("Usd"), b.Now())
-	}
-	same(t, at(t, b.get("/sandbox/settings"), "first_page"), `"0"`)
-	same(t, at(t, b.get("/sandbox/settings"), "list_order"), `"newest"`)
-	for range 3 { // the limit of the start counts anew, too
+	equal(t, state(), at0, "after a reset, the state")
+	failIf(t, b.Identity() == began, "it has the same identity")
+	for range 2 { // the limit of the start, 3, counts anew, too
 		b.get("/api/resellers/ids")
 	}
-	b.set(map[string]string{"callback_on_create": "yes", "errors": "invalid_query=418:7"})
-	must(t, b.Reset(""))
-	b.refused(b.send("GET", "/api/merchant_withdrawal", ""), 400, "invalid_query")
+	must(t, b.Fund("Btc", 1500))
 	b.withCallback("http://127.0.0.1:9/")
-	all := b.Deliveries()
-	failIf(t, len(all) != 0, "the state has a setting from before the reset: %v", all)
+	equal(t, len(b.Deliveries()), 0, "deliveries by a setting from before the reset")
 }
