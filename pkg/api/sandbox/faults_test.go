@@ -14,6 +14,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"example.com/till/pkg/api/sandbox"
 )
@@ -255,4 +256,124 @@ func TestFaultsComeAfterOtherChecks(t *testing.T) {
 		b.refused(b.send(method, path, ""), 503, "fault", "nothing was done")
 	}
 	equal(t, len(sandbox.Operations()), 22, "operations")
+}
+
+// TestDeliverTwice checks that a request that is refused is not made again, and that the answer is the first result.
+// The script faults has the rest.
+func TestDeliverTwice(t *testing.T) {
+	numbered := strings.Replace(btcBody, "{", `{"external_order_id":"4711",`, 1)
+	b := newBox(t, sandbox.WithFault(sandbox.Fault{On: createOp, Do: "deliver-twice"}))
+	id := b.create(createPath, numbered)
+	same(t, at(t, b.post(listPath, everything), "page_content", 1, "id"), fmt.Sprintf("%q", id)) // the newest comes first
+	b.set(map[string]string{"duplicate_order_ids": "reject"})
+	b.refused(b.send("POST", createPath, numbered), 422, "duplicate_order_id")
+	equal(t, b.withdrawals(), "2", "withdrawals")
+}
+
+// TestStaleList checks that each list hides what is younger than the fault says by the sandbox's clock, in its total
+// too, and that reads by id do not. Of two ages the longer counts, and of two ends the earlier.
+func TestStaleList(t *testing.T) {
+	b := newBox(t)
+	reseller, key := b.reseller("Shop")
+	trade := func() string { // an invoice of the reseller, which is paid, a withdrawal of a part, and one of the merchant
+		t.Helper()
+		must(t, b.PayInvoice(b.ok(b.sendAs(key, "POST", invoicePath, invoiceBody(""))).(string)))
+		b.ok(b.sendAs(key, "POST", createPath, `{"currency":{"Fiat":"Usd"},"amount":{"Fiat":{"USD":50}},"address":"a"}`))
+		return b.create(createPath, btcBody)
+	}
+	totals := func(filter, want string) {
+		t.Helper()
+		for _, path := range []string{listPath, "/api/reseller/withdraw/list?id=" + reseller,
+			"/api/reseller/invoice/list?id=" + reseller} {
+			list := b.post(path, filter)
+			same(t, at(t, list, "total"), want)
+			equal(t, fmt.Sprint(len(at(t, list, "page_content").([]any))), want, "%s shows", path)
+		}
+	}
+	b.fault(sandbox.Fault{Do: "stale-list=1m"})
+	trade()
+	*b.now = b.now.Add(30 * time.Second)
+	last := trade()
+	*b.now = b.now.Add(30 * time.Second)
+	totals(everything, "1") // 60 and 30 seconds old
+	b.get(getPath + last)
+	must(t, b.AdvanceClock(29*time.Second))
+	totals(everything, "1")
+	must(t, b.AdvanceClock(time.Second))
+	totals(everything, "2")
+	totals(`{"currencies":[],"tags":[],"to":"2026-05-03T09:00:00Z"}`, "0")
+	b.counted("stale-list=1m:12/12") // creates and reads by id are not struck
+	b.fault(sandbox.Fault{Do: "stale-list=1h"})
+	b.fault(sandbox.Fault{Do: "status=503", Times: 1, On: "POST " + listPath})
+	b.refused(b.send("POST", listPath, everything), 503, "fault") // the next faults are asked too
+	totals(everything, "0")
+}
+
+// TestBodyFault checks that the answer of a dump has exactly the bytes of the fault too, and that the caller can change
+// its fault afterwards. The script faults has the rest.
+func TestBodyFault(t *testing.T) {
+	b, body, match := newBox(t), []byte("{\"error\":\xff\x00"), map[string]string{"address": "bc1q"}
+	want := string(body)
+	f := b.fault(sandbox.Fault{Do: "body", On: createOp, Body: body, Match: match})
+	listed, err := b.Faults()
+	must(t, err)
+	body[0], listed[0].Body[0] = 'y', 'z'
+	match["address"], f.Match["address"], listed[0].Match["address"] = "x", "y", "z"
+	for _, b := range []box{b, newBox(t, sandbox.WithSeedJSON(dumped(t, b)))} {
+		w := b.send("POST", createPath, btcBody)
+		failIf(t, w.Code != 200 || w.Body.String() != want, "%d %q, want %q", w.Code, w.Body, want)
+	}
+}
+
+// TestResendStruckCallback checks that a person can post a lost delivery, and a delayed one earlier, which is then
+// not posted again when its time comes. The script faults shows the faults.
+func TestResendStruckCallback(t *testing.T) {
+	in := newReceiver(t, nil)
+	for do, state := range map[string]string{"lose-callback": "lost", "delay-callback=10m": "pending"} {
+		b := callbackBox(t, sandbox.WithFault(sandbox.Fault{Do: do, Match: map[string]string{"current": "Processing"}}))
+		b.mustAdvance(b.withCallback(in.URL), "Processing")
+		wantStates(t, b, "Processing "+state+" 0")
+		d, err := b.Resend(b.Deliveries()[0].ID)
+		failIf(t, err != nil || d.State != "delivered" || !d.Due.IsZero(), "it is %s, due at %s, %v", d.State, d.Due, err)
+		must(t, b.AdvanceClock(time.Hour))
+		wantStates(t, b, "Processing delivered 1")
+	}
+}
+
+// TestCallbackFaultsCombine checks that of several delays the longest counts, and that a delivery that is
+// lost as well is not due, so that a dump of it can be taken back.
+func TestCallbackFaultsCombine(t *testing.T) {
+	b := callbackBox(t)
+	for _, do := range []string{"delay-callback=10m", "delay-callback=1m"} {
+		b.fault(sandbox.Fault{Do: do})
+	}
+	b.fault(sandbox.Fault{Do: "lose-callback", Match: map[string]string{"current": "Completed"}})
+	id := b.withCallback(newReceiver(t, nil).URL)
+	if d := b.advanceOver(id, "Processing"); !d.Due.Equal(start.Add(10 * time.Minute)) {
+		t.Errorf("the delivery is due at %s", d.Due)
+	}
+	if d := b.advanceOver(id, "Completed"); d.State != "lost" || !d.Due.IsZero() {
+		t.Errorf("the delivery is %s, due at %s", d.State, d.Due)
+	}
+	must(t, b.Restore(dumped(t, b)))
+}
+
+// TestDelayCallbackOutlivesTheServer checks that a delay goes on in a dump and in the state's file, and that
+// the server that keeps time posts the delivery.
+func TestDelayCallbackOutlivesTheServer(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "box.db")
+	b := fileBox(t, path)
+	b.fault(sandbox.Fault{Do: "delay-callback=10m"})
+	in := newReceiver(t, nil)
+	b.mustAdvance(b.withCallback(in.URL), "Processing")
+	text := dumped(t, b)
+	must(t, b.Close())
+	for _, b := range []box{fileBox(t, path), callbackBox(t, sandbox.WithSeedJSON(text))} {
+		wantStates(t, b, "Processing pending 0")
+		_, stop := b.serve()
+		must(t, b.AdvanceClock(10*time.Minute))
+		reaches(t, b, "Processing delivered 1")
+		must(t, stop())
+	}
+	equal(t, len(in.got()), 2, "posts")
 }

@@ -142,3 +142,80 @@ func TestUnknownReseller(t *testing.T) {
 	b.refused(b.send("POST", "/api/reseller/withdraw/list?id="+id, everything), 404, "not_found")
 	b.refused(b.send("POST", "/api/reseller/invoice/list?id="+id, `{}`), 404, "not_found")
 }
+
+const invoicePath = "/api/invoice"
+
+const usdInvoice = `{"title":"Order","currency":{"Fiat":"Usd"},"items":[{"name":"Book","amount":"2500"}]}`
+
+func TestInvoiceExpires(t *testing.T) {
+	b := newBox(t, set("invoice_statuses", "Waiting,Done,Late"), set("invoice_states", "Begun,Ended,Dropped"))
+	id := b.create(invoicePath, usdInvoice)
+	must(t, b.ExpireInvoice(id))
+	b.answers(b.send("GET", invoicePath+"?id="+id, ""), "status", `"Late"`)
+	b.answers(b.send("GET", invoicePath+"?id="+id, ""), "state", `"Dropped"`)
+	says(t, b.PayInvoice(id), "has expired")
+}
+
+func TestInvoiceRefused(t *testing.T) {
+	good := `{"title":"T","currency":{"Fiat":"Usd"},"items":[{"name":"A","amount":"1"},{"name":"B","amount":"2"}],` +
+		`"number":1,"order_id":"o","callback_url":"http://a.example","due_date":"x"}`
+	b := newBox(t)
+	b.refuses(invoicePath, good, []swap{
+		{`"title":"T",`, ``, "invalid_body", "title"},
+		{`"title"`, `"tittle"`, "invalid_body", "tittle"},
+		{`"T"`, `null`, "invalid_body", "title"},
+		{`{"Fiat":"Usd"}`, `{"Fiat":"Xxx"}`, "unknown_currency", "Xxx"},
+		{`"items":[{"name":"A","amount":"1"},{"name":"B","amount":"2"}],`, ``, "invalid_body", "items"},
+		{`[{"name":"A","amount":"1"},{"name":"B","amount":"2"}]`, `[]`, "invalid_body", "items"},
+		{`{"name":"A","amount":"1"},`, `null,`, "invalid_body", "items[0]"},
+		{`"2"`, `2`, "invalid_body", "items[1].amount"},
+		{`"2"`, `"2.0"`, "invalid_amount", "items[1].amount"},
+		{`"2"`, `"0"`, "invalid_amount", "items[1].amount"},
+		{`"2"`, `"9223372036854775808"`, "invalid_amount", "items[1].amount"},
+		{`"name":"B"`, `"label":"B"`, "invalid_body", "items[1].label"},
+		{`"name":"B",`, ``, "invalid_body", "items[1].name"},
+		{`"number":1`, `"number":"1"`, "invalid_body", "number"},
+		{`http://a.example`, `javascript:alert(1)`, "invalid_body", "callback_url"},
+	})
+	b.refused(b.send("POST", invoicePath, strings.Replace(good, `"2"`, `"9223372036854775807"`, 1)), 422,
+		"amount_too_large", "items")
+}
+
+func TestInvites(t *testing.T) {
+	b := newBox(t)
+	same(t, b.get("/api/invites"), `[]`)
+	id := "6f1c2a34-9d0e-4b7a-8c55-0123456789ab"
+	same(t, b.post("/api/invite", `"`+strings.ToUpper(id)+`"`),
+		`{"invite":"`+id+`","label":"Invite 1","url":"http://sandbox.localhost/invite/`+id+`"}`)
+	same(t, b.get("/api/invite?id="+id), `{"invite":"`+id+`","label":"Invite 1"}`)
+	same(t, b.get("/api/invites"), `[{"invite":"`+id+`","label":"Invite 1"}]`)
+	b.refused(b.send("POST", "/api/invite", `"`+id+`"`), 422, "invite_exists", id)
+	b.refused(b.send("GET", "/api/invite?id="+uuid("x"), ""), 404, "not_found")
+	for _, body := range []string{``, `null`, `{}`, `""`, `"x"`, `5`, `["` + id + `"]`, `"` + id + `" "x"`, `"{` +
+		id + `}"`, `"` + strings.ReplaceAll(id, "-", "") + `"`} {
+		b.refused(b.send("POST", "/api/invite", body), 400, "invalid_body")
+	}
+	same(t, b.get("/api/invites"), `[{"invite":"`+id+`","label":"Invite 1"}]`)
+}
+
+func TestInviteReference(t *testing.T) {
+	b := newBox(t, set("invite_uuid", "reference"), set("invite_url", "https://join.example/{invite}"))
+	sent := uuid("sent")
+	first := b.post("/api/invite", `"`+sent+`"`)
+	id := at(t, first, "invite").(string)
+	failIf(t, id == sent, "the invite took the UUID that was sent")
+	same(t, first, `{"invite":"`+id+`","label":"`+sent+`","url":"https://join.example/`+id+`"}`)
+	b.post("/api/invite", `"`+sent+`"`) // a reference may come twice
+}
+
+// TestRedeem checks what the script sandbox_invite_redeem does not show.
+func TestRedeem(t *testing.T) {
+	b := newBox(t, set("invite_reuse", "accept"))
+	invite := uuid("one")
+	b.post("/api/invite", `"`+invite+`"`)
+	first, key, err1 := b.RedeemInvite(strings.ToUpper(invite), "")
+	second, _, err2 := b.RedeemInvite(invite, "")
+	failIf(t, err1 != nil || err2 != nil || first == second, "redeemed twice: %s %s %v %v", first, second, err1, err2)
+	failIf(t, !strings.HasPrefix(key, "till_sandbox_") || key == b.Key(), "the reseller's key is %q", key)
+	same(t, at(t, b.get("/api/reseller/info?id="+first), "invite_info", "label"), `"Invite 1"`)
+}
