@@ -82,6 +82,7 @@ func TestChoices(t *testing.T) {
 		{"absent_fields=null", own, "external_order_id", "null"}, {"", own, "external_number", "absent"},
 		{"absent_fields=null", own, "external_number", "null"},
 
+		{"invoice_statuses=Waiting,Done,Late", theirs, "status", `"Done"`}, {"invoice_states=A,B,C", theirs, "state", `"B"`},
 		{"choosen_unpaid=omit", own, "choosen", "absent"}, {"choosen_unpaid=empty", own, "choosen", "{}"},
 		{"choosen_paid=record", theirs, "choosen",
 			`{"currency":{"Fiat":"Usd"},"amount":{"Fiat":{"USD":250}},"at":"2026-05-03T11:00:00"}`},
