@@ -159,14 +159,16 @@ func TestCallbackRetries(t *testing.T) {
 	quiet(t)
 }
 
-// quiet waits until all goroutines that post have ended.
-func quiet(t testing.TB) {
+// quiet waits until all goroutines that post have ended, or those with other functions.
+func quiet(t testing.TB, functions ...string) {
 	t.Helper()
-	eventually(t, "no goroutine that posts is left", func() bool {
+	if len(functions) == 0 {
+		functions = []string{"webhook.(*Sender).deliver", "http.(*persistConn)"}
+	}
+	eventually(t, "no goroutine is left", func() bool {
 		stacks := make([]byte, 1<<20)
 		stacks = stacks[:runtime.Stack(stacks, true)]
-		return !strings.Contains(string(stacks), "webhook.(*Sender).deliver") &&
-			!strings.Contains(string(stacks), "http.(*persistConn)")
+		return !slices.ContainsFunc(functions, func(f string) bool { return strings.Contains(string(stacks), f) })
 	})
 }
 

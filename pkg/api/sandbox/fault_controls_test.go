@@ -16,29 +16,23 @@ import (
 	"example.com/till/pkg/api/sandbox"
 )
 
+// TestFaultControls checks what a control takes. TestCheckFault has what no fault may be.
 func TestFaultControls(t *testing.T) {
 	b := newBox(t)
-	same(t, b.get("/sandbox/faults"), `[]`)
 	same(t, b.post("/sandbox/faults", `{"do":"html"}`),
 		`{"id":"1","on":"*","do":"html","rate":1,"times":0,"match":{},"seed":1,"seen":0,"fired":0}`)
-	same(t, b.post("/sandbox/faults", `{"do":"delay=2s","on":"POST /api/invoice","rate":0.25,"times":3,`+
-		`"match":{"title":"","currency.Fiat":"Usd"},"seed":9}`),
-		`{"id":"2","on":"POST /api/invoice","do":"delay=2s","rate":0.25,"times":3,"match":{"title":"",`+
-			`"currency.Fiat":"Usd"},"seed":9,"seen":0,"fired":0}`)
+	const second = `"on":"POST /api/invoice","do":"delay=2s","rate":0.25,"times":3,"match":{"title":"","currency.Fiat":"Usd"},"seed":9`
+	same(t, b.post("/sandbox/faults", `{`+second+`}`), `{"id":"2",`+second+`,"seen":0,"fired":0}`)
 	b.send("GET", "/api/invites", "")
-	same(t, at(t, b.get("/sandbox/faults"), 0, "fired"), `1`)
-	for body, name := range map[string]string{
-		`{}`: "do", `{"do":1}`: "do", `{"do":"html","rate":0}`: "rate", `{"do":"html","rate":"1"}`: "rate",
-		`{"do":"html","rate":1.5}`: "rate", `{"do":"html","rate":-1}`: "rate", `{"do":"html","rate":1e999}`: "rate",
-		`{"do":"html","times":-1}`: "times", `{"do":"html","times":1.5}`: "times", `{"do":"html","seed":-1}`: "seed",
-		`{"do":"html","match":{"a":1}}`: "match.a", `{"do":"html","match":[]}`: "match",
-		`{"do":"html","match":{"a":"1","a":"2"}}`: "match.a", `{"do":"html","on":"GET /sandbox/dump"}`: "on",
-		`{"do":"html","id":"7"}`: "id", `{"do":"html","fired":7}`: "fired",
-		`{"do":"html","match":{"":""}}`: "match",
-		`{"do":"body","body":"?"}`:      "body",
-		`{"do":"body","body":1}`:        "body", `{"do":"html","body":"eA=="}`: "body",
+	b.counted("html:1/1", "delay=2s:0/0")
+	for more, name := range map[string]string{
+		`"do":1`: "do", `"do":"html","rate":0`: "rate", `"do":"html","rate":"1"`: "rate", `"do":"html","rate":1e999`: "rate",
+		`"do":"html","times":1.5`: "times", `"do":"html","match":{"a":1}`: "match.a", `"do":"html","match":[]`: "match",
+		`"do":"html","match":{"a":"1","a":"2"}`: "match.a", `"do":"html","on":"GET /sandbox/dump"`: "on",
+		`"do":"html","id":"7"`: "id", `"do":"html","fired":7`: "fired", `"do":"body","body":"?"`: "body",
+		`"do":"body","body":1`: "body", "": "do",
 	} {
-		b.refused(b.send("POST", "/sandbox/faults", body), 400, "invalid_body", name)
+		b.refused(b.send("POST", "/sandbox/faults", "{"+more+"}"), 400, "invalid_body", name)
 	}
 	b.refused(b.send("POST", "/sandbox/faults/clear", `{"id":"3"}`), 404, "not_found", "3")
 	b.refused(b.send("POST", "/sandbox/faults/clear", `{"id":3}`), 400, "invalid_body", "id")

@@ -186,39 +186,34 @@ func TestFaultMatch(t *testing.T) {
 		`"external_order_id":"4711","callback":null}`
 	const invoice = `{"title":"T","currency":{"Fiat":"Usd"},"items":[{"name":"Tea","amount":"300"},{"name":"Cake",` +
 		`"amount":"450"}]}`
-	for path, matches := range map[string]map[string]bool{
-		createPath + " " + body: {
-			"": true, "external_order_id=4711": true, "external_order_id=471": false, "address=a=b": true,
-			"currency.Crypto=Btc": true, "amount.Fiat.USD=2500": true, "amount.Fiat.USD=2500.0": false,
-			"amount.Fiat.USD.x=2500": false, `amount.Fiat={"USD":2500}`: false, // objects and arrays do not match
-			"callback=null": true, "address.0=a": false, "currency.Crypto=Btc external_order_id=4711": true,
-			"currency.Crypto=Eth external_order_id=4711": false,
+	const withdrawal, bill, id = "POST " + createPath + " " + body, "POST " + invoicePath + " " + invoice, "00000000-0000-4000-8000-000000000001"
+	for call, matches := range map[string]map[bool][]string{
+		withdrawal: {
+			true: {"", "external_order_id=4711", "address=a=b", "currency.Crypto=Btc", "amount.Fiat.USD=2500", "callback=null",
+				"currency.Crypto=Btc external_order_id=4711"},
+			false: {"external_order_id=471", "amount.Fiat.USD=2500.0", "amount.Fiat.USD.x=2500",
+				`amount.Fiat={"USD":2500}`, // objects and arrays do not match
+				"address.0=a", "currency.Crypto=Eth external_order_id=4711"},
 		},
-		invoicePath + " " + invoice: {"items.1.name=Cake": true, "items.0.name=Cake": false, "items.2.name=Cake": false,
-			"items.-1.name=Cake": false, "items.01.name=Cake": false, "items.name=Cake": false, "items=Cake": false},
+		bill: {true: {"items.1.name=Cake"}, false: {"items.0.name=Cake", "items.2.name=Cake", "items.-1.name=Cake",
+			"items.01.name=Cake", "items.name=Cake", "items=Cake"}},
+		"GET " + getPath + id: {true: {"id=" + id}, false: {"id=1"}},
 	} {
-		path, body, _ := strings.Cut(path, " ")
-		for fields, hits := range matches {
-			f := sandbox.Fault{Do: "status=503", Match: map[string]string{}}
-			for _, field := range strings.Fields(fields) {
-				name, value, _ := strings.Cut(field, "=")
-				f.Match[name] = value
+		for hits, all := range matches {
+			for _, fields := range all {
+				f := sandbox.Fault{Do: "status=503", Match: map[string]string{}}
+				for _, field := range strings.Fields(fields) {
+					name, value, _ := strings.Cut(field, "=")
+					f.Match[name] = value
+				}
+				b := newBox(t, sandbox.WithFault(f))
+				method, rest, _ := strings.Cut(call, " ")
+				path, body, _ := strings.Cut(rest, " ")
+				equal(t, b.send(method, path, body).Code == 503, hits, "%s", fields)
+				b.counted(map[bool]string{true: "status=503:1/1", false: "status=503:0/0"}[hits])
 			}
-			b, want := newBox(t, sandbox.WithFault(f)), "status=503:0/0"
-			if hits {
-				want = "status=503:1/1"
-			}
-			equal(t, b.send("POST", path, body).Code == 503, hits, "%s", fields)
-			b.counted(want)
 		}
 	}
-
-	b := newBox(t)
-	id := b.create(createPath, btcBody)
-	b.fault(sandbox.Fault{Do: "status=503", Match: map[string]string{"id": id}})
-	equal(t, b.send("GET", getPath+id, "").Code, 503, "by the query, the status")
-	b.refused(b.send("GET", getPath+uuid("other"), ""), 404, "not_found")
-	b.counted("status=503:1/1")
 }
 
 // TestFaultOrder checks that the first fault that strikes ends the request, except for a delay.
@@ -240,22 +235,21 @@ func TestFaultOrder(t *testing.T) {
 // struck.
 func TestFaultsComeAfterOtherChecks(t *testing.T) {
 	b := newBox(t)
-	b.fault(sandbox.Fault{Do: "status=503"})
+	f := b.fault(sandbox.Fault{Do: "status=503"})
 	b.refused(b.sendAs("till_sandbox_wrong", "POST", createPath, btcBody), 401, "unauthorized")
 	b.refused(b.send("GET", "/api/nothing", ""), 404, "unknown_path")
 	b.refused(b.send("DELETE", createPath, ""), 405, "wrong_method")
 	b.refused(b.with("POST", createPath, btcBody, "Host", "evil.example.com"), 403, "wrong_host")
 	b.refused(b.with("POST", createPath, btcBody, "Origin", "https://evil.example.com"), 403, "cross_origin")
 	for _, c := range controls {
-		got := b.send(c.method, c.path, c.body).Code
-		failIf(t, got == 503, "%s %s is hit", c.method, c.path)
-		b.fault(sandbox.Fault{Do: "status=503"}) // some of them remove the fault
+		failIf(t, b.send(c.method, c.path, c.body).Code == 503, "%s %s is hit", c.method, c.path)
+		b.fault(f) // some of them remove the fault
 	}
-	for _, op := range sandbox.Operations() {
+	for _, op := range operations {
 		method, path, _ := strings.Cut(op, " ")
 		b.refused(b.send(method, path, ""), 503, "fault", "nothing was done")
 	}
-	equal(t, len(sandbox.Operations()), 22, "operations")
+	equal(t, len(operations), 22, "operations")
 }
 
 // TestDeliverTwice checks that a request that is refused is not made again, and that the answer is the first result.

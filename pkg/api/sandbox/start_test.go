@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -56,18 +55,6 @@ func TestDocumentedTest(t *testing.T) {
 
 func third[A, B any](_ A, _ B, err error) error { return err }
 
-// ownGoroutines returns the goroutines that have a part of net/http's server in their stack.
-func ownGoroutines() (all []string) {
-	buf := make([]byte, 1<<20)
-	for _, g := range strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
-		if strings.Contains(g, "net/http.(*Server)") || strings.Contains(g, "net/http.(*conn)") ||
-			strings.Contains(g, "net/http.(*connReader)") {
-			all = append(all, g)
-		}
-	}
-	return all
-}
-
 func TestStartEndsWithItsTest(t *testing.T) {
 	var box *sandbox.Running
 	t.Run("test", func(t *testing.T) {
@@ -83,7 +70,7 @@ func TestStartEndsWithItsTest(t *testing.T) {
 	})
 	failIf(t, third(ask("", "GET", box.URL+"/sandbox/health", "")) == nil, "it still listens")
 	failIf(t, box.Fund("Btc", 1) == nil, "its file is still open")
-	eventually(t, "its goroutines have ended", func() bool { return len(ownGoroutines()) == 0 })
+	quiet(t, "net/http.(*Server)", "net/http.(*conn)", "net/http.(*connReader)")
 }
 
 // TestCloseWaitsForRequests checks that a request in flight loses its connection when the test ends, and that
@@ -100,57 +87,31 @@ func TestCloseWaitsForRequests(t *testing.T) {
 		return start
 	}))
 	held.Store(true)
-	lost := make(chan error, 1)
-	go func() {
-		_, _, err := ask(box.Key(), "POST", box.URL+"/api/invite", `"`+uuid("a")+`"`)
-		lost <- err
-	}()
+	lost, closed := make(chan error, 1), make(chan error, 1)
+	go func() { lost <- third(ask(box.Key(), "POST", box.URL+"/api/invite", `"`+uuid("a")+`"`)) }()
 	<-entered
-	closed := make(chan error, 1)
 	go func() {
 		err := box.Close()
-		if !ended.Load() {
-			t.Error("Close has returned before the request ended")
-		}
+		failIf(t, !ended.Load(), "Close has returned before the request ended")
 		closed <- err
 	}()
-	if err := <-lost; err == nil {
-		t.Error("the request was answered")
-	}
+	failIf(t, <-lost == nil, "the request was answered")
 	close(release)
-	if err := <-closed; err != nil {
-		t.Error(err)
-	}
-	if err := box.Close(); err != nil {
-		t.Errorf("a second Close: %v", err)
-	}
-}
-
-// told is a TB that records its failure.
-type told struct {
-	fatal    string
-	cleanups []func()
-}
-
-func (t *told) Helper()                   {}
-func (t *told) Cleanup(f func())          { t.cleanups = append(t.cleanups, f) }
-func (t *told) Fatalf(f string, _ ...any) { t.fatal = f; runtime.Goexit() }
-func (t *told) run(test func(sandbox.TB)) {
-	done := make(chan bool)
-	go func() { defer close(done); test(t) }()
-	<-done
+	must(t, <-closed)
+	must(t, box.Close()) // again
 }
 
 func TestStartFails(t *testing.T) {
-	directory := t.TempDir()
 	for name, opt := range map[string]sandbox.Option{
-		"setting": set("first_page", "7"), "key": sandbox.WithKey("live"), "file": sandbox.WithState(directory),
+		"setting": set("first_page", "7"), "key": sandbox.WithKey("live"), "file": sandbox.WithState(t.TempDir()),
 	} {
-		tb := &told{}
-		tb.run(func(tb sandbox.TB) { sandbox.Start(tb, opt) })
-		if tb.fatal == "" || len(tb.cleanups) != 0 {
-			t.Errorf("%s: the test failed with %q and cleans up %d times", name, tb.fatal, len(tb.cleanups))
-		}
+		tb, failed := new(T), any(nil)
+		func() {
+			defer func() { failed = recover() }()
+			sandbox.Start(tb, opt)
+		}()
+		failIf(t, failed == nil || len(tb.cleanups) != 0, "%s: it failed with %v and cleans up %d times", name, failed,
+			len(tb.cleanups))
 	}
 }
 
