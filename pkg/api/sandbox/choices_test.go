@@ -311,22 +311,20 @@ func TestRequestChoices(t *testing.T) {
 	b.get("/api/invites")
 	b.post("/sandbox/reset", `{}`)
 
-	b = newBox(t, set("requests_per_second", "2"))
-	b.get("/api/invites")
-	b.get("/api/invites")
-	w := b.send("GET", "/api/invites", "")
-	b.refused(w, 429, "rate_limited", "2")
-	failIf(t, w.Header().Get("Retry-After") != "1", "it does not say when to come back")
-	b.get("/sandbox/state")
-	*b.now = b.now.Add(time.Second)
-	b.get("/api/invites")
+	b = newBox(t, set("requests_per_second", "1"))
+	for range 2 {
+		b.get("/api/invites")
+		w := b.send("GET", "/api/invites", "")
+		b.refused(w, 429, "rate_limited", "1")
+		equal(t, w.Header().Get("Retry-After"), "1", "Retry-After")
+		b.get("/sandbox/state")
+		*b.now = b.now.Add(time.Second)
+	}
 
 	b = newBox(t, set("envelope", "as_shown"))
 	for path, status := range map[string]int{"/api/invoice?id=" + uuid("x"): 404, "/api/nothing": 404,
 		"/api/resellers?x=1": 400} {
-		if w := b.send("GET", path, ""); w.Code != status || strings.HasPrefix(w.Body.String(), "{") ||
-			w.Body.Len() == 0 {
-			t.Errorf("%s: %d %s", path, w.Code, w.Body)
-		}
+		w := b.send("GET", path, "")
+		failIf(t, w.Code != status || strings.HasPrefix(w.Body.String(), "{") || w.Body.Len() == 0, "%s: %d %s", path, w.Code, w.Body)
 	}
 }

@@ -36,8 +36,7 @@ func TestPace(t *testing.T) {
 		after time.Duration
 		want  string
 	}{
-		{29 * time.Second, "New 10:00:00"},
-		{time.Second, "New 10:00:00, Processing 10:00:30"},
+		{29 * time.Second, "New 10:00:00"}, {time.Second, "New 10:00:00, Processing 10:00:30"},
 		{119 * time.Second, "New 10:00:00, Processing 10:00:30"},
 		{10 * time.Second, "New 10:00:00, Processing 10:00:30, Completed 10:02:30"},
 		{99 * 365 * 24 * time.Hour, "New 10:00:00, Processing 10:00:30, Completed 10:02:30"},

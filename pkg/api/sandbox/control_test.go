@@ -19,25 +19,14 @@ import (
 
 // controls lists all routes outside the interface, each with a harmless body.
 var controls = []struct{ method, path, body string }{
-	{"GET", "/sandbox/state", ""},
-	{"POST", "/sandbox/fund", `{"amount":{"Crypto":{"Btc":5}}}`},
-	{"POST", "/sandbox/pay", `{"invoice":"x"}`},
-	{"POST", "/sandbox/expire", `{"invoice":"x"}`},
-	{"POST", "/sandbox/advance", `{"withdrawal":"x","status":"Completed"}`},
-	{"GET", "/sandbox/callbacks", ""},
-	{"POST", "/sandbox/callbacks/resend", `{"id":"x"}`},
-	{"POST", "/sandbox/redeem", `{"invite":"x"}`},
-	{"POST", "/sandbox/reset", `{}`},
-	{"GET", "/sandbox/dump", ""},
-	{"POST", "/sandbox/restore", `{}`},
-	{"GET", "/sandbox/clock", ""},
-	{"POST", "/sandbox/clock", `{"set":"now"}`},
-	{"GET", "/sandbox/requests", ""},
-	{"GET", "/sandbox/settings", ""},
-	{"POST", "/sandbox/settings", `{}`},
-	{"GET", "/sandbox/faults", ""},
-	{"POST", "/sandbox/faults", `{"do":"html"}`},
-	{"POST", "/sandbox/faults/clear", `{}`},
+	{"GET", "/sandbox/state", ""}, {"POST", "/sandbox/fund", `{"amount":{"Crypto":{"Btc":5}}}`},
+	{"POST", "/sandbox/pay", `{"invoice":"x"}`}, {"POST", "/sandbox/expire", `{"invoice":"x"}`},
+	{"POST", "/sandbox/advance", `{"withdrawal":"x","status":"Completed"}`}, {"GET", "/sandbox/callbacks", ""},
+	{"POST", "/sandbox/callbacks/resend", `{"id":"x"}`}, {"POST", "/sandbox/redeem", `{"invite":"x"}`},
+	{"POST", "/sandbox/reset", `{}`}, {"GET", "/sandbox/dump", ""}, {"POST", "/sandbox/restore", `{}`},
+	{"GET", "/sandbox/clock", ""}, {"POST", "/sandbox/clock", `{"set":"now"}`}, {"GET", "/sandbox/requests", ""},
+	{"GET", "/sandbox/settings", ""}, {"POST", "/sandbox/settings", `{}`}, {"GET", "/sandbox/faults", ""},
+	{"POST", "/sandbox/faults", `{"do":"html"}`}, {"POST", "/sandbox/faults/clear", `{}`},
 }
 
 // TestControlsAreLocked checks that only the merchant's key opens a control, even if reseller routes need no
@@ -154,8 +143,7 @@ func TestRestoreRefuses(t *testing.T) {
 		{"invoices", "paid", `{"code":"Usd","minor":0}`},
 		{"withdrawals", "statuses", "[]"}, {"withdrawals", "statuses", `[{"status":"","at":"2026-01-01T00:00:00Z"}]`},
 		{"withdrawals", "debit", "0"}, {"withdrawals", "order_id", `" "`}, {"withdrawals", "id", `""`},
-		{"withdrawals", "created", `"x"`},
-		{"swaps", "from", `"x"`}, {"swaps", "taken", "0"},
+		{"withdrawals", "created", `"x"`}, {"swaps", "from", `"x"`}, {"swaps", "taken", "0"},
 		{"invoices", "callback", `"javascript:alert(1)"`},
 		{"deliveries", "id", `"x"`}, {"deliveries", "state", `"losing"`}, {"deliveries", "url", `""`},
 		{"deliveries", "due", `"2026-05-03T10:00:00+01:00"`}, {"deliveries", "body", `"{"`},
@@ -189,47 +177,31 @@ func TestRestoreRefuses(t *testing.T) {
 // from "in the wrong status".
 func TestMethodErrors(t *testing.T) {
 	b := newBox(t)
-	paid := b.create("/api/invoice", `{"title":"t","currency":{"Fiat":"Usd"},"items":[{"name":"x","amount":"100"}]}`)
+	paid, withdrawal, none := b.create("/api/invoice", usdInvoice), b.create(createPath, btcBody), uuid("none")
 	must(t, b.PayInvoice(paid))
-	withdrawal := b.create(createPath, btcBody)
 	invite := at(t, b.post("/api/invite", `"`+uuid("i")+`"`), "invite").(string)
-	if _, _, err := b.RedeemInvite(invite, ""); err != nil {
-		t.Fatal(err)
-	}
 	redeem := func(invite, label string) error { _, _, err := b.RedeemInvite(invite, label); return err }
-	balance := func(code string) error { _, err := b.Server.Balance(code); return err }
-	for name, c := range map[string]struct {
+	must(t, redeem(invite, ""))
+	for i, c := range []struct {
 		err  error
 		want sandbox.ErrorKind
 	}{
-		"pay, unknown":            {b.PayInvoice(uuid("none")), sandbox.NotFound},
-		"pay, paid":               {b.PayInvoice(paid), sandbox.WrongStatus},
-		"expire, unknown":         {b.ExpireInvoice("x"), sandbox.NotFound},
-		"expire, paid":            {b.ExpireInvoice(paid), sandbox.WrongStatus},
-		"advance, unknown":        {b.AdvanceWithdrawal(uuid("none"), "Processing"), sandbox.NotFound},
-		"advance, no such step":   {b.AdvanceWithdrawal(withdrawal, "Completed"), sandbox.WrongStatus},
-		"redeem, not a UUID":      {redeem("x", ""), sandbox.InvalidQuery},
-		"redeem, not plain":       {redeem(invite, "\x00"), sandbox.InvalidQuery},
-		"redeem, unknown":         {redeem(uuid("none"), ""), sandbox.NotFound},
-		"redeem, used":            {redeem(invite, ""), sandbox.InviteUsed},
-		"fund, unknown currency":  {b.Fund("Doge", 1), sandbox.UnknownCurrency},
-		"fund, nothing":           {b.Fund("Btc", 0), sandbox.InvalidAmount},
-		"fund, too much":          {b.Fund("Btc", math.MaxInt64), sandbox.AmountTooLarge},
-		"balance, unknown":        {balance("Doge"), sandbox.UnknownCurrency},
-		"balance, no code":        {balance(""), sandbox.UnknownCurrency},
-		"resend, unknown":         {second(b.Resend(uuid("none"))), sandbox.NotFound},
-		"clear, unknown":          {second(b.ClearFaults("77")), sandbox.NotFound},
-		"clock, set too far":      {b.SetClock(start.AddDate(200, 0, 0)), sandbox.InvalidBody},
-		"clock, advanced too far": {b.AdvanceClock(200 * 365 * 24 * time.Hour), sandbox.InvalidBody},
-		"restore, no seed":        {b.Restore([]byte(`[]`)), sandbox.InvalidBody},
-		"set, wrong":              {b.Set(map[string]string{"first_page": "2"}), sandbox.InvalidBody},
-		"new, no seed":            {second(sandbox.New(sandbox.WithSeedJSON([]byte(`{`)))), sandbox.InvalidBody},
+		{b.PayInvoice(none), sandbox.NotFound}, {b.PayInvoice(paid), sandbox.WrongStatus},
+		{b.ExpireInvoice("x"), sandbox.NotFound}, {b.ExpireInvoice(paid), sandbox.WrongStatus},
+		{b.AdvanceWithdrawal(none, "Processing"), sandbox.NotFound},
+		{b.AdvanceWithdrawal(withdrawal, "Completed"), sandbox.WrongStatus}, {redeem("x", ""), sandbox.InvalidQuery},
+		{redeem(invite, "\x00"), sandbox.InvalidQuery}, {redeem(none, ""), sandbox.NotFound},
+		{redeem(invite, ""), sandbox.InviteUsed}, {b.Fund("Doge", 1), sandbox.UnknownCurrency},
+		{b.Fund("Btc", 0), sandbox.InvalidAmount}, {b.Fund("Btc", math.MaxInt64), sandbox.AmountTooLarge},
+		{second(b.Server.Balance("Doge")), sandbox.UnknownCurrency}, {second(b.Server.Balance("")), sandbox.UnknownCurrency},
+		{second(b.Resend(none)), sandbox.NotFound}, {second(b.ClearFaults("77")), sandbox.NotFound},
+		{b.SetClock(start.AddDate(200, 0, 0)), sandbox.InvalidBody},
+		{b.AdvanceClock(200 * 365 * 24 * time.Hour), sandbox.InvalidBody}, {b.Restore([]byte(`[]`)), sandbox.InvalidBody},
+		{b.Set(map[string]string{"first_page": "2"}), sandbox.InvalidBody},
+		{second(sandbox.New(sandbox.WithSeedJSON([]byte(`{`)))), sandbox.InvalidBody},
 	} {
-		t.Run(name, func(t *testing.T) {
-			got, ok := errors.AsType[*sandbox.Error](c.err)
-			failIf(t, !ok || got.Kind != c.want || got.Message == "",
-				"got %#v, want an *Error of kind %s", c.err, c.want)
-		})
+		got, ok := errors.AsType[*sandbox.Error](c.err)
+		failIf(t, !ok || got.Kind != c.want || got.Message == "", "%d: got %#v, want an *Error of kind %s", i, c.err, c.want)
 	}
 }
 

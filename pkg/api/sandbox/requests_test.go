@@ -317,8 +317,7 @@ func TestPageOrigin(t *testing.T) {
 		headers      []string
 		shown, takes bool
 	}{
-		{nil, true, true},
-		{[]string{"Origin: http://localhost:80"}, true, true},
+		{nil, true, true}, {[]string{"Origin: http://localhost:80"}, true, true},
 		{[]string{"Sec-Fetch-Site: same-origin", navigate, document, "Origin: http://localhost:80"}, true, true},
 		{[]string{"Sec-Fetch-Site: none", navigate, document}, true, true},
 		{[]string{"Sec-Fetch-Site: cross-site", navigate, document}, true, false},
@@ -329,8 +328,7 @@ func TestPageOrigin(t *testing.T) {
 		{[]string{"Sec-Fetch-Site: same-site", "Sec-Fetch-Mode: no-cors", "Sec-Fetch-Dest: image"}, false, false},
 		{[]string{"Sec-Fetch-Site: cross-site"}, false, false},
 		{[]string{"Origin: https://shop.example"}, false, false},
-		{[]string{"Origin: http://localhost:81"}, false, false},
-		{[]string{"Origin: null"}, false, false},
+		{[]string{"Origin: http://localhost:81"}, false, false}, {[]string{"Origin: null"}, false, false},
 	} {
 		for _, method := range []string{"GET", "HEAD"} {
 			want := 403

@@ -146,15 +146,12 @@ func TestInvoiceRefused(t *testing.T) {
 		`"number":1,"order_id":"o","callback_url":"http://a.example","due_date":"x"}`
 	b := newBox(t)
 	b.refuses(invoicePath, good, []swap{
-		{`"title":"T",`, ``, "invalid_body", "title"},
-		{`"title"`, `"tittle"`, "invalid_body", "tittle"},
-		{`"T"`, `null`, "invalid_body", "title"},
-		{`{"Fiat":"Usd"}`, `{"Fiat":"Xxx"}`, "unknown_currency", "Xxx"},
+		{`"title":"T",`, ``, "invalid_body", "title"}, {`"title"`, `"tittle"`, "invalid_body", "tittle"},
+		{`"T"`, `null`, "invalid_body", "title"}, {`{"Fiat":"Usd"}`, `{"Fiat":"Xxx"}`, "unknown_currency", "Xxx"},
 		{`"items":[{"name":"A","amount":"1"},{"name":"B","amount":"2"}],`, ``, "invalid_body", "items"},
 		{`[{"name":"A","amount":"1"},{"name":"B","amount":"2"}]`, `[]`, "invalid_body", "items"},
 		{`{"name":"A","amount":"1"},`, `null,`, "invalid_body", "items[0]"},
-		{`"2"`, `2`, "invalid_body", "items[1].amount"},
-		{`"2"`, `"2.0"`, "invalid_amount", "items[1].amount"},
+		{`"2"`, `2`, "invalid_body", "items[1].amount"}, {`"2"`, `"2.0"`, "invalid_amount", "items[1].amount"},
 		{`"2"`, `"0"`, "invalid_amount", "items[1].amount"},
 		{`"2"`, `"9223372036854775808"`, "invalid_amount", "items[1].amount"},
 		{`"name":"B"`, `"label":"B"`, "invalid_body", "items[1].label"},
