@@ -76,9 +76,9 @@ func (s Settings) Origin(key string) Origin { return s.origins[key] }
 
 // Row is one setting as `config show` prints it.
 type Row struct {
-	Name   string `json:"name"`
-	Value  string `json:"value"`
-	Origin string `json:"origin"`
+	Name   string `json:"name" column:"own: name of the setting"`
+	Value  string `json:"value" column:"own: value in effect"`
+	Origin string `json:"origin" column:"own: where the value comes from"`
 }
 
 // Explain returns all settings in a fixed order, without secrets. The key's row shows only where the key

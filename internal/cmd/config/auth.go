@@ -144,20 +144,13 @@ func statusCommand(a *cmdutil.App) *cobra.Command {
 
 // keyRow is what auth status prints. It does not hold the key.
 type keyRow struct {
-	Profile  string `json:"profile"`
-	Service  string `json:"service"`
-	Source   string `json:"source"`
-	Accepted bool   `json:"accepted"`
+	Profile  string `json:"profile" column:"own: profile in use"`
+	Service  string `json:"service" column:"own: address of the service"`
+	Source   string `json:"source" column:"own: where the key comes from"`
+	Accepted bool   `json:"accepted" column:"value: whether the service accepted the key"`
 }
 
-func keyView(money.Registry) render.View[keyRow] {
-	type row = keyRow
-	return render.ViewOf(func(r row) string { return r.Source },
-		render.Field("profile", "profile in use", render.Own, func(r row) string { return r.Profile }),
-		render.Field("service", "address of the service", render.Own, func(r row) string { return r.Service }),
-		render.Field("source", "where the key comes from", render.Own, func(r row) string { return r.Source }),
-		render.Field("accepted", "whether the service accepted the key", render.Bool, func(r row) bool { return r.Accepted }))
-}
+func keyView(money.Registry) render.View[keyRow] { return render.Struct[keyRow]("source") }
 
 // withSource adds the source of the key to err, except to an error about a refused key or an interruption.
 func withSource(err error, source config.Origin) error {

@@ -24,13 +24,7 @@ func showCommand(a *cmdutil.App) *cobra.Command {
 	})
 }
 
-func settingView(money.Registry) render.View[config.Row] {
-	type row = config.Row
-	return render.ViewOf(func(r row) string { return r.Name },
-		render.Field("name", "name of the setting", render.Own, func(r row) string { return r.Name }),
-		render.Field("value", "value in effect", render.Own, func(r row) string { return r.Value }),
-		render.Field("origin", "where the value comes from", render.Own, func(r row) string { return r.Origin }))
-}
+func settingView(money.Registry) render.View[config.Row] { return render.Struct[config.Row]("name") }
 
 func pathCommand(a *cmdutil.App) *cobra.Command {
 	view := cmdutil.PathView("path of the configuration file")

@@ -144,12 +144,12 @@ func currencyRemoveCommand(a *cmdutil.App) *cobra.Command {
 
 // currencyRow is a currency as it is printed.
 type currencyRow struct {
-	Code          string `json:"code"`
-	Kind          string `json:"kind" schema:"currency-kind"`
-	Decimals      *int   `json:"decimals"` // null: unknown
-	Memo          string `json:"memo,omitempty" schema:"required"`
-	AddressFormat string `json:"address_format,omitempty"`
-	From          string `json:"from,omitempty"`
+	Code          string `json:"code" column:"own: code of the currency"`
+	Kind          string `json:"kind" schema:"currency-kind" column:"own: crypto or fiat"`
+	Decimals      *int   `json:"decimals" column:"value: how many decimals the service counts; empty if unknown"`
+	Memo          string `json:"memo,omitempty" schema:"required" column:"own: whether a withdrawal needs a memo"`
+	AddressFormat string `json:"address_format,omitempty" column:"own: format that its addresses are checked with"`
+	From          string `json:"from,omitempty" column:"own: where the entry comes from"`
 }
 
 func newCurrencyRow(e money.Entry, from string) currencyRow {
@@ -163,23 +163,4 @@ func newCurrencyRow(e money.Entry, from string) currencyRow {
 	return row
 }
 
-func currencyView(money.Registry) render.View[currencyRow] {
-	type row = currencyRow
-	return render.ViewOf(func(r row) string { return r.Code },
-		render.Field("code", "code of the currency", render.Own, func(r row) string { return r.Code }),
-		render.Field("kind", "crypto or fiat", render.Own, func(r row) string { return r.Kind }),
-		render.Field("decimals", "how many decimals the service counts; empty if unknown", numberCell,
-			func(r row) *int { return r.Decimals }),
-		render.Field("memo", "whether a withdrawal needs a memo", render.Own, func(r row) string { return r.Memo }),
-		render.Field("address_format", "format that its addresses are checked with", render.Own,
-			func(r row) string { return r.AddressFormat }),
-		render.Field("from", "where the entry comes from", render.Own, func(r row) string { return r.From }))
-}
-
-// numberCell shows a number that may be unknown.
-func numberCell(n *int) render.Cell {
-	if n == nil {
-		return render.Cell{}
-	}
-	return render.Int(int64(*n))
-}
+func currencyView(money.Registry) render.View[currencyRow] { return render.Struct[currencyRow]("code") }

@@ -111,17 +111,17 @@ func (c *checker) readList(s *cmdutil.Session, client *api.Client, filter api.Wi
 
 // currencyCheck is what the service's answers say about the decimals of a currency.
 type currencyCheck struct {
-	Code        string      `json:"code"`
+	Code        string      `json:"code" column:"own: code of the currency"`
 	Kind        string      `json:"kind" schema:"currency-kind"`
-	Decimals    *int        `json:"decimals"`    // null: unknown
-	Amounts     int         `json:"amounts"`     // how many the service shows in it
-	Equivalents int         `json:"equivalents"` // withdrawals of it whose amount is in a fiat currency, and says nothing
+	Decimals    *int        `json:"decimals" column:"value: decimals of the profile; empty if unknown"`
+	Amounts     int         `json:"amounts" column:"value: how many amounts the service shows in it"`
+	Equivalents int         `json:"equivalents" column:"value extra: withdrawals of it with an amount in a fiat currency"`
 	Largest     *api.Amount `json:"largest,omitempty"`
-	Shown       string      `json:"shown,omitempty"`                   // the largest amount, with the decimals of the profile
-	Of          string      `json:"of,omitempty"`                      // the withdrawal or invoice that has it
-	Price       string      `json:"price,omitempty"`                   // of one unit, with the decimals of the profile
-	PriceOf     string      `json:"price_of,omitempty"`                // the invoice that was paid in it
-	Finding     string      `json:"finding" schema:"currency-finding"` // see the help of the command
+	Shown       string      `json:"shown,omitempty" column:"own: the same, as the profile reads it"`
+	Of          string      `json:"of,omitempty" column:"text: withdrawal or invoice that has it"`
+	Price       string      `json:"price,omitempty" column:"own: price of one unit, as the profile reads it"`
+	PriceOf     string      `json:"price_of,omitempty"` // the invoice that was paid in it
+	Finding     string      `json:"finding" schema:"currency-finding" column:"own: what this says about the decimals"`
 }
 
 // A checker collects what answers show.
@@ -243,23 +243,13 @@ func (c *checker) result() []currencyCheck {
 }
 
 func checkView(money.Registry) render.View[currencyCheck] {
-	type row = currencyCheck
-	return render.ViewOf(func(r row) string { return r.Code },
-		render.Field("code", "code of the currency", render.Own, func(r row) string { return r.Code }),
-		render.Field("decimals", "decimals of the profile; empty if unknown", numberCell, func(r row) *int { return r.Decimals }),
-		render.Field("amounts", "how many amounts the service shows in it", render.Int,
-			func(r row) int64 { return int64(r.Amounts) }),
-		render.Field("equivalents", "withdrawals of it with an amount in a fiat currency", render.Int,
-			func(r row) int64 { return int64(r.Equivalents) }),
-		render.Column[row]{Name: "largest", About: "largest of them, as the service counts", Cell: func(r row) render.Cell {
-			if r.Largest == nil {
+	view := render.Struct[currencyCheck]("code")
+	view.Columns = slices.Insert(view.Columns, 4, render.Field("largest", "largest of them, as the service counts",
+		func(largest *api.Amount) render.Cell {
+			if largest == nil {
 				return render.Cell{}
 			}
-			return render.Int(r.Largest.Minor)
-		}},
-		render.Field("shown", "the same, as the profile reads it", render.Own, func(r row) string { return r.Shown }),
-		render.Field("of", "withdrawal or invoice that has it", render.Text, func(r row) string { return r.Of }),
-		render.Field("price", "price of one unit, as the profile reads it", render.Own, func(r row) string { return r.Price }),
-		render.Field("finding", "what this says about the decimals", render.Own, func(r row) string { return r.Finding })).
-		Extra("equivalents")
+			return render.Int(largest.Minor)
+		}, func(r currencyCheck) *api.Amount { return r.Largest }))
+	return view
 }

@@ -71,16 +71,7 @@ func useSettings(a *cmdutil.App, s *cmdutil.Session, settings []string, write bo
 	return s.Note("written into the profile %s: %s", s.Profile, strings.Join(settings, ", "))
 }
 
-func findingView(money.Registry) render.View[finding] {
-	type row = finding
-	return render.ViewOf(func(r row) string { return r.Choice },
-		render.Field("choice", "what the interface does not show", render.Own, func(r row) string { return r.Choice }),
-		render.Field("found", "what the service does; empty if it cannot be told", render.Text,
-			func(r row) string { return r.Found }),
-		render.Field("why", "what shows it", render.Text, func(r row) string { return r.Why }),
-		render.Field("setting", "setting to write into the profile", render.Own, func(r row) string { return r.Setting })).
-		Extra("setting").Whole("why")
-}
+func findingView(money.Registry) render.View[finding] { return render.Struct[finding]("choice") }
 
 // resellers looks at the answers about resellers and invites. What the service refuses there does not fail,
 // because a merchant's key may have no right to it.

@@ -17,10 +17,11 @@ import (
 
 // A finding says what the service does in one place where the interface is silent.
 type finding struct {
-	Choice  string `json:"choice"` // the name of the sandbox's setting, where there is one
-	Found   string `json:"found"`  // its value; empty if it cannot be told
-	Why     string `json:"why"`
-	Setting string `json:"setting,omitempty" schema:"optional"` // of the profile, as KEY=VALUE
+	// Choice is the name of the sandbox's setting, where there is one, and Setting is one of the profile as KEY=VALUE.
+	Choice  string `json:"choice" column:"own: what the interface does not show"`
+	Found   string `json:"found" column:"text: what the service does; empty if it cannot be told"`
+	Why     string `json:"why" column:"text whole: what shows it"`
+	Setting string `json:"setting,omitempty" schema:"optional" column:"own extra: setting to write into the profile"`
 }
 
 // A probe reads a service, and collects what its answers show.
