@@ -260,33 +260,21 @@ func inviteRedeemCommand(a *cmdutil.App) *cobra.Command {
 }
 
 type redeemed struct {
-	ID     string `json:"id"`
-	Label  string `json:"label"`
-	Invite string `json:"invite"`
-	Key    string `json:"api_key"`
+	ID     string `json:"id" column:"text whole: id of the new reseller"`
+	Label  string `json:"label" column:"text: label of the reseller"`
+	Invite string `json:"invite" column:"text whole: id of the invite that was accepted"`
+	Key    string `json:"api_key" column:"text whole: the reseller's API key; no command shows it again"`
 }
 
-func redeemedView(money.Registry) render.View[redeemed] {
-	type row = redeemed
-	return render.ViewOf(func(r row) string { return r.ID },
-		render.Field("id", "id of the new reseller", render.Text, func(r row) string { return r.ID }),
-		render.Field("label", "label of the reseller", render.Text, func(r row) string { return r.Label }),
-		render.Field("invite", "id of the invite that was accepted", render.Text, func(r row) string { return r.Invite }),
-		render.Field("api_key", "the reseller's API key; no command shows it again", render.Text,
-			func(r row) string { return r.Key })).Whole("id", "invite", "api_key")
-}
+func redeemedView(money.Registry) render.View[redeemed] { return render.Struct[redeemed]("id") }
 
 type sandboxTime struct {
-	Now    string `json:"now" schema:"moment"`
-	Offset string `json:"offset"`
+	Now    string `json:"now" schema:"moment" column:"text: time on the sandbox's clock"`
+	Offset string `json:"offset" column:"text: how far it is ahead of this machine's clock"`
 }
 
 func sandboxTimeView(money.Registry) render.View[sandboxTime] {
-	type row = sandboxTime
-	return render.ViewOf(func(t row) string { return t.Now },
-		render.Field("now", "time on the sandbox's clock", render.Text, func(t row) string { return t.Now }),
-		render.Field("offset", "how far it is ahead of this machine's clock", render.Text,
-			func(t row) string { return t.Offset }))
+	return render.Struct[sandboxTime]("now")
 }
 
 func clockShowCommand(a *cmdutil.App) *cobra.Command {

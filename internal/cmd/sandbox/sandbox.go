@@ -70,16 +70,13 @@ func addServerFlags(cmd *cobra.Command, flags *serverFlags) {
 }
 
 type sandboxAddress struct {
-	BaseURL string `json:"base_url"`
-	APIKey  string `json:"api_key"`
+	BaseURL string `json:"base_url" column:"own: address of the sandbox"`
+	APIKey  string `json:"api_key" column:"own: API key of the sandbox"`
 	journal string // a file for the orders sent to it, removed when the sandbox ends
 }
 
 func sandboxAddressView(money.Registry) render.View[sandboxAddress] {
-	type row = sandboxAddress
-	return render.ViewOf(func(s row) string { return s.BaseURL },
-		render.Field("base_url", "address of the sandbox", render.Own, func(s row) string { return s.BaseURL }),
-		render.Field("api_key", "API key of the sandbox", render.Own, func(s row) string { return s.APIKey }))
+	return render.Struct[sandboxAddress]("base_url")
 }
 
 func (s sandboxAddress) environment() []string {

@@ -50,11 +50,11 @@ func settingsCommand(a *cmdutil.App) *cobra.Command {
 }
 
 type setting struct {
-	Name    string `json:"name"`
-	Value   string `json:"value"`
-	Default string `json:"default"`
-	Values  string `json:"values"`
-	Meaning string `json:"meaning"`
+	Name    string `json:"name" column:"own whole: name of the setting, for --set"`
+	Value   string `json:"value" column:"text detail: value that it has now, in the sandbox that your settings lead to"`
+	Default string `json:"default" column:"own: value if it is not set"`
+	Values  string `json:"values" column:"own: values that it can have"`
+	Meaning string `json:"meaning" column:"own detail: what it decides"`
 }
 
 // currentSettings returns every setting, with the values of the sandbox that is served, if there is one.
@@ -77,17 +77,7 @@ func currentSettings(s *cmdutil.Session) (all []setting) {
 	return all
 }
 
-func sandboxSettingView(money.Registry) render.View[setting] {
-	type row = setting
-	return render.ViewOf(func(s row) string { return s.Name },
-		render.Field("name", "name of the setting, for --set", render.Own, func(s row) string { return s.Name }),
-		render.Field("value", "value that it has now, in the sandbox that your settings lead to", render.Text,
-			func(s row) string { return s.Value }),
-		render.Field("default", "value if it is not set", render.Own, func(s row) string { return s.Default }),
-		render.Field("values", "values that it can have", render.Own, func(s row) string { return s.Values }),
-		render.Field("meaning", "what it decides", render.Own, func(s row) string { return s.Meaning })).
-		Default("name", "default", "values").Whole("name")
-}
+func sandboxSettingView(money.Registry) render.View[setting] { return render.Struct[setting]("name") }
 
 func settingNames() []string {
 	var names []string
@@ -136,8 +126,8 @@ func describedSettings(suffix string) (names []cobra.Completion) {
 }
 
 type settingValue struct {
-	Name  string `json:"name"`
-	Value string `json:"value"`
+	Name  string `json:"name" column:"own whole: name of the setting"`
+	Value string `json:"value" column:"own: value that it has now"`
 }
 
 func settingsSetCommand(a *cmdutil.App) *cobra.Command {
@@ -174,8 +164,5 @@ func settingsSetCommand(a *cmdutil.App) *cobra.Command {
 }
 
 func settingValueView(money.Registry) render.View[settingValue] {
-	type row = settingValue
-	return render.ViewOf(func(v row) string { return v.Name },
-		render.Field("name", "name of the setting", render.Own, func(v row) string { return v.Name }),
-		render.Field("value", "value that it has now", render.Own, func(v row) string { return v.Value })).Whole("name")
+	return render.Struct[settingValue]("name")
 }

@@ -25,16 +25,12 @@ import (
 
 // sandboxState is the name of a state. A new state never has the name of another.
 type sandboxState struct {
-	ID       string `json:"id"`
-	Merchant string `json:"merchant_id"`
+	ID       string `json:"id" column:"text whole: id of the new state"`
+	Merchant string `json:"merchant_id" column:"text whole: id of the merchant in it"`
 }
 
 func sandboxStateView(money.Registry) render.View[sandboxState] {
-	type row = sandboxState
-	return render.ViewOf(func(s row) string { return s.ID },
-		render.Field("id", "id of the new state", render.Text, func(s row) string { return s.ID }),
-		render.Field("merchant_id", "id of the merchant in it", render.Text, func(s row) string { return s.Merchant })).
-		Whole("id", "merchant_id")
+	return render.Struct[sandboxState]("id")
 }
 
 func resetCommand(a *cmdutil.App) *cobra.Command {
