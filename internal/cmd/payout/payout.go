@@ -19,17 +19,17 @@ func Command(a *cmdutil.App) *cobra.Command {
 
 // planFacts is a plan without its rows, for a person and as JSON.
 type planFacts struct {
-	Plan     string             `json:"plan"`
-	Run      string             `json:"run" schema:"run"`
-	Digest   string             `json:"digest" schema:"digest"`
-	Account  string             `json:"account"`
-	BaseURL  string             `json:"base_url"`
-	Made     string             `json:"made" schema:"moment"`
+	Plan     string             `json:"plan" column:"own: file of the plan"`
+	Run      string             `json:"run" schema:"run" column:"own: name of the run that the plan becomes"`
+	Digest   string             `json:"digest" schema:"digest" column:"id: digest of the plan, to approve it"`
+	Account  string             `json:"account" column:"own: account that pays"`
+	BaseURL  string             `json:"base_url" column:"own: address of the service"`
+	Made     string             `json:"made" schema:"moment" column:"own: when the plan was made"`
 	Expires  string             `json:"expires" schema:"moment"`
 	Expired  bool               `json:"expired"`
-	Batch    string             `json:"batch"`
-	Since    string             `json:"since"`
-	Rows     int                `json:"rows"`
+	Batch    string             `json:"batch" column:"own: batch that the order ids were made for"`
+	Since    string             `json:"since" column:"own detail: the batch's last run when the plan was made"`
+	Rows     int                `json:"rows" column:"value: number of rows"`
 	Totals   []planTotalLine    `json:"totals"`
 	Journal  *accountStatusLine `json:"journal,omitempty"` // when the plan was made
 	Warnings []string           `json:"warnings"`
@@ -92,25 +92,15 @@ func (f planFacts) warnings() (steps []render.Step) {
 }
 
 func planFactsView(m money.Registry) render.View[planFacts] {
-	type row = planFacts
-	text := render.Field[row, string]
-	return render.ViewOf(func(f row) string { return f.Digest },
-		text("plan", "file of the plan", render.Own, func(f row) string { return f.Plan }),
-		text("run", "name of the run that the plan becomes", render.Own, func(f row) string { return f.Run }),
-		text("account", "account that pays", render.Own, func(f row) string { return f.Account }),
-		text("base_url", "address of the service", render.Own, func(f row) string { return f.BaseURL }),
-		text("batch", "batch that the order ids were made for", render.Own, func(f row) string { return f.Batch }),
-		text("since", "the batch's last run when the plan was made", render.Own, func(f row) string { return f.Since }),
-		render.Field("rows", "number of rows", render.Int, func(f row) int64 { return int64(f.Rows) }),
-		render.AmountField("totals", "total in each currency", func(f row) render.Cell { return f.totals(m) }),
-		render.Field("warnings", "what a person should look at", render.History, row.warnings),
-		text("made", "when the plan was made", render.Own, func(f row) string { return f.Made }),
-		text("expires", "when its run must have begun", render.Own, func(f row) string {
+	view := render.Struct[planFacts]("digest")
+	view.Columns = append(view.Columns,
+		render.AmountField("totals", "total in each currency", func(f planFacts) render.Cell { return f.totals(m) }),
+		render.Field("warnings", "what a person should look at", render.History, planFacts.warnings),
+		render.Field("expires", "when its run must have begun", render.Own, func(f planFacts) string {
 			if f.Expired {
 				return f.Expires + " (it has expired)"
 			}
 			return f.Expires
-		}),
-		text("digest", "digest of the plan, to approve it", render.ID, func(f row) string { return f.Digest })).
-		Default("plan", "run", "account", "base_url", "batch", "rows", "totals", "warnings", "made", "expires", "digest")
+		}))
+	return view.Select("plan", "run", "account", "base_url", "batch", "since", "rows", "totals", "warnings", "made", "expires", "digest")
 }

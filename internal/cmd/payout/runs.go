@@ -244,11 +244,8 @@ func codeIn(m money.Registry, kind api.Kind, code string) string {
 	return code
 }
 
-// amountCell shows an amount with its code in the form that till accepts. No amount is an empty text.
+// amountCell shows an amount with its code in the form that till accepts.
 func amountCell(m money.Registry, a api.Amount) render.Cell {
-	if a.Code == "" {
-		return render.Own("")
-	}
 	return render.Amount(a.Minor, codeIn(m, a.Kind, a.Code), m.DecimalsOf(a.Kind, a.Code))
 }
 

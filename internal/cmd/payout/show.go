@@ -278,23 +278,33 @@ func (l looked) warningText(verbose bool) (text string) {
 }
 
 type changeLine struct {
-	Change    string      `json:"change"`
-	Line      int         `json:"line,omitempty"`
-	OrderID   string      `json:"order_id" schema:"order-id"`
-	Payee     string      `json:"payee"` // the note and the reference, or the order id
+	Change    string      `json:"change" column:"own: new payee, new address, new memo or new amount"`
+	Line      int         `json:"line,omitempty" column:"value: line of the file"`
+	OrderID   string      `json:"order_id" schema:"order-id" column:"word: order id of the row"`
+	Payee     string      `json:"payee" column:"own: the note and the reference, or the order id"`
 	Amount    api.Amount  `json:"amount"`
 	Decimal   *string     `json:"decimal" schema:"decimal"`
-	Address   string      `json:"address"`
-	Memo      string      `json:"memo,omitempty"`
-	WasAmount *api.Amount `json:"was_amount,omitempty"` // what the same payee was paid the last time; missing for a new one
+	Address   string      `json:"address" column:"own whole: address of the plan"`
+	Memo      string      `json:"memo,omitempty" column:"own whole: memo of the plan"`
+	WasAmount *api.Amount `json:"was_amount,omitempty"` // missing for a new payee
 	WasNumber *string     `json:"was_decimal,omitempty" schema:"decimal"`
-	Was       string      `json:"was_address,omitempty"`
-	WasMemo   string      `json:"was_memo,omitempty"`
-	Times     int         `json:"times_paid,omitempty"` // how many orders were accepted for that address
-	Run       string      `json:"run" schema:"run"`     // the run that paid it; of a new payee, the last one
+	Was       string      `json:"was_address,omitempty" column:"own whole: address that was paid then"`
+	WasMemo   string      `json:"was_memo,omitempty" column:"own whole: memo that was paid then"`
+	Times     int         `json:"times_paid,omitempty"`
+	Run       string      `json:"run" schema:"run" column:"own: the run that paid it"` // of a new payee, the last one
 }
 
-func showChanges(s *cmdutil.Session, p *payout.Plan, out cmdutil.Output[payout.Change]) error {
+func newChangeLine(m money.Registry, c payout.Change) changeLine {
+	line := changeLine{Change: c.Kind, Line: c.Row.Line, OrderID: c.Row.ExternalOrderID, Payee: c.Who(), Amount: c.Row.Amount,
+		Decimal: views.DecimalOf(m, c.Row.Amount), Address: c.Row.Address, Memo: c.Row.Memo, Was: c.Was.Address,
+		WasMemo: c.Was.Memo, Times: c.Times, Run: c.Run}
+	if c.Kind != payout.NewPayee {
+		line.WasAmount, line.WasNumber = &c.Was.Amount, views.DecimalOf(m, c.Was.Amount)
+	}
+	return line
+}
+
+func showChanges(s *cmdutil.Session, p *payout.Plan, out cmdutil.Output[changeLine]) error {
 	ledger, err := ledgerOfPlan(s, p, "and may require more or have other signatures")
 	if err != nil {
 		return err
@@ -304,10 +314,10 @@ func showChanges(s *cmdutil.Session, p *payout.Plan, out cmdutil.Output[payout.C
 		return out.Slice(nil)
 	}
 	any := false
-	err = out.List(func(yield func(payout.Change, error) bool) {
+	err = out.List(func(yield func(changeLine, error) bool) {
 		for c, err := range ledger.Changes(s.Ctx, p) {
 			any = true
-			if !yield(c, err) {
+			if !yield(newChangeLine(s.Money, c), err) {
 				return
 			}
 		}
@@ -318,33 +328,19 @@ func showChanges(s *cmdutil.Session, p *payout.Plan, out cmdutil.Output[payout.C
 	return err
 }
 
-func changeView(m money.Registry) render.View[payout.Change] {
-	type row = payout.Change
-	text := render.Field[row, string]
-	return views.Of(func(c row) string { return c.Row.ExternalOrderID },
-		render.Encoded(func(c row) changeLine {
-			line := changeLine{Change: c.Kind, Line: c.Row.Line, OrderID: c.Row.ExternalOrderID, Payee: c.Who(), Amount: c.Row.Amount,
-				Decimal: views.DecimalOf(m, c.Row.Amount), Address: c.Row.Address, Memo: c.Row.Memo, Was: c.Was.Address,
-				WasMemo: c.Was.Memo, Times: c.Times, Run: c.Run}
-			if c.Kind != payout.NewPayee {
-				line.WasAmount, line.WasNumber = &c.Was.Amount, views.DecimalOf(m, c.Was.Amount)
+func changeView(m money.Registry) render.View[changeLine] {
+	type row = changeLine
+	view := render.Struct[row]("order_id")
+	view.Columns = append(view.Columns,
+		render.AmountField("amount", "what the plan pays", func(c row) render.Cell { return amountCell(m, c.Amount) }),
+		render.AmountField("was", "what the same payee was paid the last time", func(c row) render.Cell {
+			if c.WasAmount == nil {
+				return render.Own("")
 			}
-			return line
+			return amountCell(m, *c.WasAmount)
 		}),
-		text("change", "new payee, new address, new memo or new amount", render.Own, func(c row) string { return c.Kind }),
-		render.Field("line", "line of the file", render.Int, func(c row) int64 { return int64(c.Row.Line) }),
-		text("payee", "the note and the reference, or the order id", render.Own, row.Who),
-		render.AmountField("amount", "what the plan pays", func(c row) render.Cell { return amountCell(m, c.Row.Amount) }),
-		render.AmountField("was", "what the same payee was paid the last time",
-			func(c row) render.Cell { return amountCell(m, c.Was.Amount) }),
-		text("address", "address of the plan", render.Own, func(c row) string { return c.Row.Address }),
-		text("was_address", "address that was paid then", render.Own, func(c row) string { return c.Was.Address }),
-		text("memo", "memo of the plan", render.Own, func(c row) string { return c.Row.Memo }),
-		text("was_memo", "memo that was paid then", render.Own, func(c row) string { return c.Was.Memo }),
 		render.Field("times", "how many orders were accepted for that address", render.Int,
-			func(c row) int64 { return int64(c.Times) }),
-		text("order_id", "order id of the row", render.Word, func(c row) string { return c.Row.ExternalOrderID }),
-		text("run", "the run that paid it", render.Own, func(c row) string { return c.Run })).
-		Default("change", "line", "payee", "amount", "was", "address", "was_address", "memo", "was_memo").
-		Whole("address", "was_address", "memo", "was_memo")
+			func(c row) int64 { return int64(c.Times) }))
+	return view.Select("change", "line", "payee", "amount", "was", "address", "was_address", "memo", "was_memo", "times", "order_id", "run").
+		Default("change", "line", "payee", "amount", "was", "address", "was_address", "memo", "was_memo")
 }
