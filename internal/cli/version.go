@@ -37,12 +37,12 @@ func versionCommand(a *cmdutil.App) *cobra.Command {
 
 // build describes what a binary was built from. Unknown fields are empty.
 type build struct {
-	Version   string `json:"version"`
-	Commit    string `json:"commit,omitempty"`
-	Committed string `json:"committed,omitempty"` // the time of the commit
-	Modified  bool   `json:"modified"`            // whether files were changed after the commit
-	Go        string `json:"go"`
-	Platform  string `json:"platform"`
+	Version   string `json:"version" column:"own: version of till"`
+	Commit    string `json:"commit,omitempty" column:"own: commit that it was built from"`
+	Committed string `json:"committed,omitempty" column:"own: time of that commit"`
+	Modified  bool   `json:"modified" column:"value: whether files were changed after that commit"`
+	Go        string `json:"go" column:"own: version of Go that built it"`
+	Platform  string `json:"platform" column:"own: operating system and processor that it runs on"`
 }
 
 // What the Makefile knows about a source archive and Go does not: the version, the commit and its time.
@@ -85,14 +85,4 @@ func (b build) String() string {
 	return fmt.Sprintf("till %s (%s)", b.Version, strings.Join(append(parts, b.Go, b.Platform), ", "))
 }
 
-func buildView(money.Registry) render.View[build] {
-	return render.ViewOf(func(b build) string { return b.Version },
-		render.Field("version", "version of till", render.Own, func(b build) string { return b.Version }),
-		render.Field("commit", "commit that it was built from", render.Own, func(b build) string { return b.Commit }),
-		render.Field("committed", "time of that commit", render.Own, func(b build) string { return b.Committed }),
-		render.Field("modified", "whether files were changed after that commit", render.Bool,
-			func(b build) bool { return b.Modified }),
-		render.Field("go", "version of Go that built it", render.Own, func(b build) string { return b.Go }),
-		render.Field("platform", "operating system and processor that it runs on", render.Own,
-			func(b build) string { return b.Platform }))
-}
+func buildView(money.Registry) render.View[build] { return render.Struct[build]("version") }
