@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/config"
 	"example.com/till/internal/planfile"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
@@ -30,7 +31,7 @@ const (
 )
 
 // facts returns what the printed types do not say.
-func facts() Facts {
+func facts(all map[string]printed) Facts {
 	is := reflect.TypeFor[string]
 	var states []string
 	for _, s := range payout.States() {
@@ -38,6 +39,7 @@ func facts() Facts {
 	}
 	return Facts{
 		As: map[reflect.Type][]reflect.Type{
+			all["profile show"].JSON[0]:        {profileMembers(all["currency list"].Line[0])},
 			reflect.TypeFor[api.Currency]():    {reflect.TypeFor[OneOf[api.Kind, string]]()},
 			reflect.TypeFor[api.Amount]():      {reflect.TypeFor[OneOf[api.Kind, OneOf[string, int64]]]()},
 			reflect.TypeFor[api.BigAmount]():   {reflect.TypeFor[OneOf[api.Kind, OneOf[string, big.Int]]]()},
@@ -77,6 +79,28 @@ func facts() Facts {
 					reflect.TypeFor[schemaJSON]()}, t)
 		},
 	}
+}
+
+// profileMembers returns a struct with the members of a profile: a text for each setting that is one, and currencies.
+func profileMembers(currency reflect.Type) reflect.Type {
+	var all []reflect.StructField
+	add := func(tag string, is reflect.Type) {
+		all = append(all, reflect.StructField{Name: fmt.Sprint("M", len(all)), Type: is, Tag: reflect.StructTag(tag)})
+	}
+	add(`json:"name"`, reflect.TypeFor[string]())
+	add(`json:"current"`, reflect.TypeFor[bool]())
+	add(`json:"built_in"`, reflect.TypeFor[bool]())
+	for _, s := range config.ProfileSettings() {
+		is := reflect.TypeFor[string]()
+		switch {
+		case s.Name == "currencies":
+			is = reflect.SliceOf(currency)
+		case s.List:
+			is = reflect.TypeFor[[]string]()
+		}
+		add(`json:"`+s.Name+`,omitempty"`, is)
+	}
+	return reflect.StructOf(all)
 }
 
 // errorCases returns what the kind of an error says of its exit code and its rule.
@@ -141,11 +165,11 @@ type (
 
 // generated returns the schemas, by the names of their files.
 func generated() map[string]string {
-	files := map[string]string{}
+	files, all := map[string]string{}, allPrinted()
 	add := func(name, title string, about map[string]string, types ...reflect.Type) {
-		files[schema.File(name)] = Schema(facts(), title, about, types...)
+		files[schema.File(name)] = Schema(facts(all), title, about, types...)
 	}
-	for name, p := range allPrinted() {
+	for name, p := range all {
 		about := map[string]string{}
 		for _, c := range p.Columns {
 			about[c.Name] = c.About

@@ -217,14 +217,17 @@ func find(key string) setting {
 func Values(key string) []string { return find(key).values }
 
 // Described is a name with its description.
-type Described struct{ Name, About string }
+type Described struct {
+	Name, About string
+	List        bool // a setting that is not one text
+}
 
 // ProfileSettings returns the keys that a profile may have in the file, for help and completion.
 func ProfileSettings() []Described {
 	var all []Described
 	for _, s := range table() {
 		if s.profile {
-			all = append(all, Described{s.key, s.about})
+			all = append(all, Described{s.key, s.about, s.list})
 		}
 	}
 	return all
@@ -249,13 +252,13 @@ func Variables() []Described {
 		if s.flag != "" {
 			s.about += " (--" + s.flag + ")"
 		}
-		all = append(all, Described{s.env, s.about})
+		all = append(all, Described{Name: s.env, About: s.about})
 	}
 	return append(all,
-		Described{"TILL_API_KEY", "the key itself"},
-		Described{"NO_COLOR", "no colour, whatever it is set to"},
-		Described{"CLICOLOR_FORCE", "colour also where there is no terminal, unless it is 0"},
-		Described{"XDG_CONFIG_HOME", "directory of configurations, ~/.config if unset"},
-		Described{"XDG_STATE_HOME", "directory of what programs remember, ~/.local/state if unset"},
+		Described{Name: "TILL_API_KEY", About: "the key itself"},
+		Described{Name: "NO_COLOR", About: "no colour, whatever it is set to"},
+		Described{Name: "CLICOLOR_FORCE", About: "colour also where there is no terminal, unless it is 0"},
+		Described{Name: "XDG_CONFIG_HOME", About: "directory of configurations, ~/.config if unset"},
+		Described{Name: "XDG_STATE_HOME", About: "directory of what programs remember, ~/.local/state if unset"},
 	)
 }

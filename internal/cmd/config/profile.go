@@ -1,7 +1,7 @@
 package config
 
 import (
-	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,9 +29,9 @@ func profileListCommand(a *cmdutil.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			var rows []profileRow
+			var rows []profileLine
 			for _, name := range append(file.Names(), config.Sandbox) {
-				rows = append(rows, newProfileRow(file, name))
+				rows = append(rows, newProfileLine(file, name))
 			}
 			if err := out.Slice(rows); err != nil {
 				return err
@@ -46,7 +46,7 @@ func profileListCommand(a *cmdutil.App) *cobra.Command {
 }
 
 // beginFile begins a command that shows the configuration as it is written.
-func beginFile(a *cmdutil.App, cmd *cobra.Command) (out cmdutil.Output[profileRow], file config.File, err error) {
+func beginFile(a *cmdutil.App, cmd *cobra.Command) (out cmdutil.Output[profileLine], file config.File, err error) {
 	if _, out, err = cmdutil.BeginAlone(a, cmd, profileView); err == nil {
 		file, err = a.Input(cmd).Load()
 	}
@@ -86,7 +86,7 @@ func profileShowCommand(a *cmdutil.App) *cobra.Command {
 			if err := file.MustExist(name, ""); err != nil {
 				return err
 			}
-			row := newProfileRow(file, name)
+			row := newProfileLine(file, name)
 			out.View = viewOfProfile(func(key string) bool { return row.Text(key) != "" })
 			return out.One(row)
 		},
@@ -241,83 +241,57 @@ func edit(a *cmdutil.App, cmd *cobra.Command, change func(*config.Document) erro
 	return config.Edit(path, change)
 }
 
-// profileLine is a profile of the configuration as JSON. It has the settings of config.ProfileKeys that are
-// set.
+// profileLine is a profile as it is printed.
 type profileLine struct {
-	Name             string        `json:"name"`
-	Current          bool          `json:"current"`
-	BuiltIn          bool          `json:"built_in"`
-	BaseURL          string        `json:"base_url,omitempty"`
-	Account          string        `json:"account,omitempty"`
-	APIKeyFile       string        `json:"api_key_file,omitempty"`
-	CAFile           string        `json:"ca_file,omitempty"`
-	Journal          string        `json:"journal,omitempty"`
-	ResellerAuth     string        `json:"reseller_auth,omitempty"`
-	FirstPage        string        `json:"first_page,omitempty"`
-	TimeLayout       string        `json:"time_layout,omitempty"`
-	TimeZone         string        `json:"time_zone,omitempty"`
-	Lookup           string        `json:"lookup,omitempty"`
-	LookupSince      string        `json:"lookup_since,omitempty"`
-	LookupTimeout    string        `json:"lookup_timeout,omitempty"`
-	SettleAfter      string        `json:"settle_after,omitempty"`
-	DuplicateWindow  string        `json:"duplicate_window,omitempty"`
-	Metrics          string        `json:"metrics,omitempty"`
-	ReadOnly         string        `json:"read_only,omitempty"`
-	Approvals        string        `json:"approvals,omitempty"`
-	Approvers        string        `json:"approvers,omitempty"`
-	ApprovalsAbove   []string      `json:"approvals_above,omitempty"`
-	APIKeyCommand    []string      `json:"api_key_command,omitempty"`
-	OnFinish         []string      `json:"on_finish,omitempty"`
-	MaxPerWithdrawal []string      `json:"max_per_withdrawal,omitempty"`
-	MaxPerRun        []string      `json:"max_per_run,omitempty"`
-	MaxPerDay        []string      `json:"max_per_day,omitempty"`
-	MaxPerMonth      []string      `json:"max_per_month,omitempty"`
-	Unlimited        []string      `json:"unlimited,omitempty"`
-	AllowAddresses   []string      `json:"allow_addresses,omitempty"`
-	Currencies       []currencyRow `json:"currencies,omitempty"`
-}
-
-// profileRow is a profile and its line.
-type profileRow struct {
-	profileLine
 	config.Profile
+	name    string
+	current bool
 }
 
-func newProfileRow(file config.File, name string) profileRow {
-	row := profileRow{Profile: file.Profiles[name]}
-	settings := map[string]any{} // their keys are the names of the JSON
-	for key := range row.Values {
-		settings[key] = row.Text(key)
-	}
-	for key, list := range row.Lists {
-		settings[key] = list
-	}
-	if err := json.Unmarshal(render.Encode(settings), &row.profileLine); err != nil {
-		panic(err) // a test compares the names
-	}
-	row.Name, row.Current, row.BuiltIn = name, name == file.Current, name == config.Sandbox
-	for _, e := range row.Profile.Currencies {
-		row.profileLine.Currencies = append(row.profileLine.Currencies, newCurrencyRow(e, ""))
-	}
-	return row
+func newProfileLine(file config.File, name string) profileLine {
+	return profileLine{file.Profiles[name], name, name == file.Current}
 }
 
-func profileView(money.Registry) render.View[profileRow] {
+func (p profileLine) builtIn() bool { return p.name == config.Sandbox }
+
+// json returns a profile with the settings that are set, in the order of config.ProfileKeys.
+func (p profileLine) json() []byte {
+	line := fmt.Appendf(nil, `{"name":%s,"current":%t,"built_in":%t`, render.Encode(p.name), p.current, p.builtIn())
+	for _, key := range config.ProfileKeys() {
+		text := p.Text(key)
+		value := render.Encode(text)
+		switch list := p.Lists[key]; {
+		case text == "":
+			continue
+		case key == "currencies":
+			var rows []currencyRow
+			for _, e := range p.Currencies {
+				rows = append(rows, newCurrencyRow(e, ""))
+			}
+			value = render.Encode(rows)
+		case list != nil:
+			value = render.Encode(list)
+		}
+		line = fmt.Appendf(line, ",%q:%s", key, value)
+	}
+	return append(line, '}')
+}
+
+func profileView(money.Registry) render.View[profileLine] {
 	return viewOfProfile(func(string) bool { return true })
 }
 
 // viewOfProfile returns the view of profiles. The detail function selects the settings that the view of a
 // single profile shows.
-func viewOfProfile(detail func(key string) bool) render.View[profileRow] {
-	type row = profileRow
+func viewOfProfile(detail func(key string) bool) render.View[profileLine] {
+	type row = profileLine
 	view := render.View[row]{
-		ID:   func(r row) string { return r.Name },
-		JSON: render.Encoded(func(r row) profileLine { return r.profileLine }),
+		ID:   func(r row) string { return r.name },
+		JSON: render.Received[row](row.json),
 		Columns: []render.Column[row]{
-			render.Field("name", "name of the profile", render.Own, func(r row) string { return r.Name }),
-			render.Field("current", "whether it is the current profile", render.Bool, func(r row) bool { return r.Current }),
-			render.Field("built_in", "whether till has it without a configuration", render.Bool,
-				func(r row) bool { return r.BuiltIn }),
+			render.Field("name", "name of the profile", render.Own, func(r row) string { return r.name }),
+			render.Field("current", "whether it is the current profile", render.Bool, func(r row) bool { return r.current }),
+			render.Field("built_in", "whether till has it without a configuration", render.Bool, row.builtIn),
 		},
 	}.Extra("built_in")
 	for _, k := range config.ProfileSettings() {
