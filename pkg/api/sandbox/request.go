@@ -188,14 +188,10 @@ func originOf(u *url.URL) string {
 
 func bearer(r *http.Request) (key string, err error) {
 	values := r.Header["Authorization"]
-	if len(values) == 0 {
+	scheme, key, _ := strings.Cut(strings.Join(values, ","), " ")
+	if len(values) != 1 || !strings.EqualFold(scheme, "Bearer") || key == "" {
 		return "", refusal.New(refusal.Unauthorized,
-			"The Authorization header is missing; send Authorization: Bearer <API key>.")
-	}
-	scheme, key, _ := strings.Cut(values[0], " ")
-	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") || key == "" {
-		return "", refusal.New(refusal.Unauthorized,
-			"The Authorization header is not of the form Bearer <API key>; send it so, and once.")
+			"The Authorization header is missing, or not of the form Bearer <API key>; send it so, and once.")
 	}
 	return key, nil
 }

@@ -97,10 +97,7 @@ type Running struct {
 	// URL is the base address: http and a loopback address with a port, without a slash at the end.
 	URL string
 
-	stop     context.CancelFunc
-	serving  sync.WaitGroup
-	end      sync.Once
-	endError error
+	close func() error
 }
 
 // Start runs a sandbox for a test, on its own loopback port, and closes it when the test and its subtests
@@ -124,8 +121,13 @@ func Start(t TB, opts ...Option) *Running {
 		t.Fatalf("sandbox: there is no loopback port to listen on: %v", err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	r := &Running{Server: server, URL: "http://" + listener.Addr().String(), stop: stop}
-	r.serving.Go(func() { _ = server.serve(ctx, listener, 0) }) // its error says that requests were cut off
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = server.serve(ctx, listener, 0) }) // its error says that requests were cut off
+	r := &Running{server, "http://" + listener.Addr().String(), sync.OnceValue(func() error {
+		stop()
+		serving.Wait()
+		return server.Close()
+	})}
 	t.Cleanup(func() {
 		t.Helper()
 		if err := r.Close(); err != nil {
@@ -138,14 +140,7 @@ func Start(t TB, opts ...Option) *Running {
 // Close ends the sandbox before the test ends, for a test in which the service goes away: afterwards
 // connections are refused. It cuts off the requests in flight and returns when all goroutines of the sandbox
 // have ended. A second Close does nothing.
-func (r *Running) Close() error {
-	r.end.Do(func() {
-		r.stop()
-		r.serving.Wait()
-		r.endError = r.Server.Close()
-	})
-	return r.endError
-}
+func (r *Running) Close() error { return r.close() }
 
 // conns are the connections of a server, each a net.Conn, and its goroutines.
 type conns struct {
