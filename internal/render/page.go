@@ -168,8 +168,16 @@ func (p Page) HTML() ([]byte, error) {
 		"safe":   Safe,
 		"digits": digits,
 		"dates":  dates,
-		"bars":   pageBars,
 		"line":   pageLine,
+		"class":  func(r PictureRow) string { return barClass(r.Value, r.Hollow) },
+		"up":     ChangeClass,
+		"long": func(r PictureRow, g *PictureGroup) string {
+			if n := length(r.Value, g.most(), fine); n > 0 {
+				n = max(n, visible)
+				return fmt.Sprintf("%d.%02d%%", n/100, n%100)
+			}
+			return ""
+		},
 	}).Parse(pageHTML)
 	if err != nil {
 		return nil, err
@@ -188,34 +196,12 @@ func sheetTitle(title string) string {
 	return "@media print { @page { @top-left { content: \"" + text.String() + "\"; font: 8pt sans-serif; } } @page :first { @top-left { content: none; } } }\n"
 }
 
-// pageBar is a row of a picture on a page.
-type pageBar struct {
-	PictureRow
-	Percent string // the length of the bar
-	Class   string
-	Up      string // the class of the change
-}
-
 // fine is the largest length of a bar on a page, and visible the least. A browser draws nothing where a bar is
 // much smaller than a pixel.
 const (
 	fine    = 10_000
 	visible = fine / 100
 )
-
-func pageBars(s Section) []pageBar {
-	most := s.Group.most()
-	bars := make([]pageBar, len(s.Group.Rows))
-	for i, r := range s.Group.Rows {
-		b := pageBar{PictureRow: r, Class: barClass(r.Value, r.Hollow), Up: ChangeClass(r.Sign)}
-		if n := length(r.Value, most, fine); n > 0 {
-			n = max(n, visible)
-			b.Percent = fmt.Sprintf("%d.%02d%%", n/100, n%100)
-		}
-		bars[i] = b
-	}
-	return bars
-}
 
 // line is what was earned over time, in its own units: the browser stretches it to the available space.
 type line struct {
