@@ -347,7 +347,8 @@ func TestUnreadableCreated(t *testing.T) {
 
 // TestSpellings checks that an unknown code is written in one way, whichever comes first.
 func TestSpellings(t *testing.T) {
-	records := []api.InvoiceRebate{one("2026-05-03", "Doge", 100), one("2026-05-03", "doge", 100), one("2026-05-03", "DOGE", 100)}
+	records := []api.InvoiceRebate{one("2026-05-03", "Doge", 100),
+		one("2026-05-03", "doge", 100), one("2026-05-03", "DOGE", 100)}
 	for range 2 {
 		r := added(t, Query{By: []Group{ByCurrency}}, api.ResellerStats{ID: north, InvoiceRebates: records})
 		same(t, "codes", totals(r), []string{"DOGE n=3 volume=300 rebates=30 share=1000 last=2026-05-03"})
@@ -479,18 +480,13 @@ func TestTimelines(t *testing.T) {
 func TestSumsProperty(t *testing.T) {
 	type key struct{ id, period, code string }
 	type sum struct {
-		volume, rebates big.Int
-		invoices        map[string]bool
+		sums     [2]big.Int // volume and rebates
+		invoices map[string]bool
 	}
 	codes := []string{"EUR", "Eur", "USD", "Btc", "BTC", "Doge"}
-	names := map[Group]func(time.Time) string{
-		ByReseller: func(time.Time) string { return "" }, ByCurrency: func(time.Time) string { return "" },
-		ByDay:   func(at time.Time) string { return at.Format(time.DateOnly) },
-		ByMonth: func(at time.Time) string { return at.Format("2006-01") },
-		ByWeek: func(at time.Time) string {
-			year, week := at.ISOWeek()
-			return fmt.Sprintf("%d-W%02d", year, week)
-		},
+	week := func(at time.Time) string {
+		year, week := at.ISOWeek()
+		return fmt.Sprintf("%d-W%02d", year, week)
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
@@ -498,48 +494,35 @@ func TestSumsProperty(t *testing.T) {
 		q := Query{By: []Group{by}, Compare: rapid.Bool().Draw(t, "compare")}
 		first, last := "0", "9"
 		if q.Compare || rapid.Bool().Draw(t, "a span") { // March and April, before them January and February
-			q.Span = Span{From: new(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)),
-				To: new(time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC))}
+			q.Span = Span{From: new(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)), To: new(time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC))}
 			first, last = "2026-03", "2026-05"
 		}
-		rows, totals := map[key]*sum{}, map[string]*sum{} // totals: of the time before too
+		rows, before, totals := map[key]*sum{}, map[string]*big.Int{}, map[string]*big.Int{} // before, totals: rebates
 		var shops []api.ResellerStats
 		for i := range random.IntN(4) {
 			shop := api.ResellerStats{ID: fmt.Sprint(i), Label: []string{"A", "B", "A", ""}[i]}
 			for n := range random.IntN(30) {
-				at := time.Date(2026, time.Month(1+random.IntN(6)), 1+random.IntN(28), random.IntN(24), 0,
-					random.IntN(60), 0, time.UTC)
+				at := time.Date(2026, time.Month(1+random.IntN(6)), 1+random.IntN(28), random.IntN(24), 0, random.IntN(60), 0, time.UTC)
 				record := api.InvoiceRebate{ID: fmt.Sprint(i, n), Created: at.Format("2006-01-02T15:04:05")}
 				for range random.IntN(5) {
 					amount := api.CodeAmount{Code: codes[random.IntN(len(codes))], Minor: int64(random.Uint64()) >> random.IntN(64)}
-					k, minor := key{period: names[by](at), code: strings.ToLower(amount.Code)}, big.NewInt(amount.Minor)
-					if by == ByReseller {
-						k.id = shop.ID
+					kind, minor, code := random.IntN(2), big.NewInt(amount.Minor), strings.ToLower(amount.Code)
+					of := []*api.CodeAmounts{&record.PaidAmount, &record.Rebate}[kind]
+					*of = append(*of, amount)
+					within := record.Created >= first && record.Created < last
+					if all := map[bool]map[string]*big.Int{true: totals, false: before}[within]; kind == 1 && record.Created < last {
+						entry(all, code).Add(entry(all, code), minor)
 					}
-					paid := random.IntN(2) == 0
-					if paid {
-						record.PaidAmount = append(record.PaidAmount, amount)
-					} else {
-						record.Rebate = append(record.Rebate, amount)
-					}
-					if total := entry(totals, k.code); record.Created < first && !paid {
-						total.volume.Add(&total.volume, minor)
-					} else if record.Created >= first && record.Created < last && !paid {
-						total.rebates.Add(&total.rebates, minor)
-					}
-					if record.Created < first || record.Created >= last {
+					if !within {
 						continue
 					}
-					row := entry(rows, k)
+					row := entry(rows, key{map[Group]string{ByReseller: shop.ID}[by],
+						map[Group]string{ByDay: record.Created[:10], ByMonth: record.Created[:7], ByWeek: week(at)}[by], code})
+					row.sums[kind].Add(&row.sums[kind], minor)
 					if row.invoices == nil {
 						row.invoices = map[string]bool{}
 					}
 					row.invoices[record.ID] = true
-					if paid {
-						row.volume.Add(&row.volume, minor)
-					} else {
-						row.rebates.Add(&row.rebates, minor)
-					}
 				}
 				shop.InvoiceRebates = append(shop.InvoiceRebates, record)
 			}
@@ -550,17 +533,16 @@ func TestSumsProperty(t *testing.T) {
 		for _, shop := range shops {
 			must(t, r.Add(shop))
 		}
-		count, before := 0, map[string]*big.Int{}
+		count, earlier := 0, map[string]*big.Int{}
 		for row := range r.Rows() {
 			code := strings.ToLower(row.Currency)
 			if q.Compare {
-				sum := entry(before, code)
-				sum.Add(sum, row.PreviousRebates)
+				entry(earlier, code).Add(entry(earlier, code), row.PreviousRebates)
 			}
 			want := entry(rows, key{row.ID, row.Period, code})
 			if count += min(int(row.Invoices), 1); row.Invoices != int64(len(want.invoices)) ||
-				row.Volume.Cmp(&want.volume) != 0 || row.Rebates.Cmp(&want.rebates) != 0 {
-				t.Fatalf("%v; want %d, %v, %v", row, len(want.invoices), &want.volume, &want.rebates)
+				row.Volume.Cmp(&want.sums[0]) != 0 || row.Rebates.Cmp(&want.sums[1]) != 0 {
+				t.Fatalf("%v; want %v", row, want)
 			}
 		}
 		maps.DeleteFunc(rows, func(_ key, s *sum) bool { return len(s.invoices) == 0 })
@@ -569,9 +551,9 @@ func TestSumsProperty(t *testing.T) {
 		}
 		for _, total := range r.Totals() {
 			code := strings.ToLower(total.Currency)
-			if want := entry(totals, code); total.Rebates.Cmp(&want.rebates) != 0 || q.Compare &&
-				(total.PreviousRebates.Cmp(&want.volume) != 0 || total.PreviousRebates.Cmp(entry(before, code)) != 0) {
-				t.Fatalf("%v; want %v, and %v before", total, &want.rebates, &want.volume)
+			if want := entry(totals, code); total.Rebates.Cmp(want) != 0 || q.Compare &&
+				(total.PreviousRebates.Cmp(entry(before, code)) != 0 || total.PreviousRebates.Cmp(entry(earlier, code)) != 0) {
+				t.Fatalf("%v; want %v, and %v before", total, want, entry(before, code))
 			}
 		}
 	})
