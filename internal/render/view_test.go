@@ -3,6 +3,7 @@ package render
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"math"
@@ -274,4 +275,22 @@ func TestPartsOfAmounts(t *testing.T) {
 			t.Errorf("there is a column %s", name)
 		}
 	}
+}
+
+// The columns of a struct have the names of its JSON, and what its tags say.
+func TestStruct(t *testing.T) {
+	type row struct {
+		Plan  string `json:"plan,omitempty" column:"own whole: file"`
+		Key   string `json:"key"`
+		Left  *int   `json:"left" column:"value detail: rows"`
+		Done  bool   `json:"done" column:"value extra: whether it is done"`
+		Lost  int    `json:"lost" column:"count: lost rows"`
+		Since string `json:"since" column:"time: when"`
+	}
+	view, r := Struct[row]("key"), row{"=a", "k", new(7), true, 0, "2026-11-23T11:54:32Z"}
+	equal(t, show(t, view, Options{}, r), "PLAN  LOST  SINCE\n=a       0  2026-11-23T11:54:32Z\n")
+	equal(t, showOne(t, view, Options{}, row{Since: "x"}), "plan\nleft\nlost   0\nsince  x\n")
+	equal(t, show(t, view.Select("done", "plan", "left"), Options{Format: CSV}, r), "done,plan,left\ntrue,=a,7\n")
+	equal(t, show(t, view, Options{Quiet: true}, r), "k\n")
+	equal(t, fmt.Sprint(view.Meanings()[0], view.Columns[0].Whole, view.Columns[2].Detail), "{plan file} true false")
 }
