@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/till/e2e/described"
 	"example.com/till/pkg/api/sandbox"
 )
 
@@ -154,7 +155,16 @@ func TestEveryChoiceIsTried(t *testing.T) {
 
 // TestClientWorksWithEverySetting runs one tour through the whole client for every value of every setting.
 func TestClientWorksWithEverySetting(t *testing.T) {
-	t.Run("defaults", func(t *testing.T) { newTour(t).run() })
+	t.Run("defaults", func(t *testing.T) {
+		j := newTour(t)
+		j.run()
+		for _, name := range must[*described.API](t)(described.Load()).Operations() {
+			called := func(sent string) bool { path, _, _ := strings.Cut(sent, "?"); return path == name }
+			if strings.Contains(name, " /api/") && !slices.ContainsFunc(j.sent, called) {
+				t.Errorf("%s was not called", name)
+			}
+		}
+	})
 	for _, name := range slices.Sorted(maps.Keys(choices)) {
 		for _, value := range choices[name][1:] {
 			setting := name + "=" + value
@@ -329,7 +339,8 @@ func (j *tour) matches(got Withdrawal, r CreateWithdrawal) {
 	j.Helper()
 	number, _ := strconv.ParseInt("0"+r.ExternalOrderID, 10, 64)
 	if got.ID == "" || got.MerchantID == "" || got.Currency != r.Currency || got.Callback != r.Callback ||
-		got.ExternalOrderID != r.ExternalOrderID || got.ExternalID != number || got.Address.Text != r.Address {
+		got.ExternalOrderID != r.ExternalOrderID || got.ExternalID != number || got.Address.Text != r.Address ||
+		got.IsTestnet != (j.settings["is_testnet"] != "false") {
 		j.Errorf("got %+v of %+v", got, r)
 	}
 	if got.Amount != r.Amount &&
@@ -592,6 +603,19 @@ func (j *tour) sell(id string, reseller *Client) {
 	for _, r := range stats.InvoiceRebates {
 		if !slices.Contains(invoices[:2], r.ID) || r.Created == "" || len(r.PaidAmount) != 1 {
 			j.Errorf("a rebate of %+v", r)
+		}
+	}
+	if len(j.settings) == 0 { // 1 % of each, rounded down
+		paid, rebate := CodeAmounts{{"USD", 2675}}, CodeAmounts{{"USD", 26}}
+		invoice := must[Invoice](j)(c.Resellers.Invoice(j.ctx, id, invoices[0]))
+		of := slices.IndexFunc(stats.InvoiceRebates, func(r InvoiceRebate) bool { return r.ID == invoices[0] })
+		want := ResellerStats{ID: id, Label: "North shop", InvoiceRebates: stats.InvoiceRebates,
+			InvoiceStats: []StatusCount{{"Awaiting", 1}, {"Expired", 1}, {"Paid", 2}},
+			TotalVolume:  []CodeTotal{{"Btc", CodeAmounts{{"Btc", 90_000}}}, {"USD", paid}},
+			TotalRebates: []CodeTotal{{"Btc", CodeAmounts{{"Btc", 900}}}, {"USD", rebate}}}
+		if one := stats.InvoiceRebates[of]; !same(stats, want, false) || invoice.DueDate != "deprecated" ||
+			!same(one, InvoiceRebate{invoices[0], paid, rebate, invoice.CreatedDate}, false) {
+			j.Errorf("got %+v, want %+v; one is %+v of %+v", stats, want, one, invoice)
 		}
 	}
 	info := must[Reseller](j)(c.Resellers.Info(j.ctx, id))

@@ -79,19 +79,7 @@ func (c *gatedConn) shut() bool {
 // A middleware is the caller's code between this package and the network. It may do anything with a request
 // and its answer, so it must not decide whether a create can be run again. A create passes from send through
 // the middlewares to the gate, which sends it at most once and records what happened. In the end, judge
-// compares what came back with the record:
-//
-//	WHAT THE GATE HAS SEEN                   WHAT CAME BACK                    RESULT
-//
-//	one request, and its answer              that answer, status and body      the answer
-//	one request, and its answer              anything else                     Unknown
-//	one request that may have been written   anything                          Unknown
-//	requests without a byte written          an error                          NotSent
-//	requests without a byte written          an answer                         Unknown
-//	nothing                                  an error that says NotSent        NotSent
-//	nothing                                  anything else                     Unknown
-//
-// After that, the gate sends nothing.
+// compares what came back with the record. After that, the gate sends nothing.
 
 // sending is the record of one create. It is also the context of its requests.
 type sending struct {
@@ -171,7 +159,9 @@ func (s *sending) end(resp *http.Response, err error) {
 	s.status, s.text = resp.StatusCode, resp.Body.(*answer).text
 }
 
-// judge ends the call with what the middlewares returned. The outcome is that of a call with an error.
+// judge ends the call with what the middlewares returned, which must be the answer that the gate has seen. Any other
+// is an error. The outcome is that of a call with an error: it is NotSent if the gate has seen that no byte was
+// written, or has seen nothing and the error says so.
 func (s *sending) judge(resp *resty.Response, err error) (Outcome, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
