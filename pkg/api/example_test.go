@@ -18,15 +18,21 @@ import (
 // open starts a sandbox on a real listener and returns a client for it. A program for the real service uses
 // its own address and key, and a suitable time-out.
 func open(opts ...sandbox.Option) (client *api.Client, box *sandbox.Server, stop func()) {
-	box, err := sandbox.New(opts...)
+	box = must(sandbox.New(opts...))
+	server := httptest.NewServer(box)
+	return must(api.New(server.URL, api.WithAPIKey(box.Key()))), box, server.Close
+}
+
+func check(err error) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	server := httptest.NewServer(box)
-	if client, err = api.New(server.URL, api.WithAPIKey(box.Key())); err != nil {
-		log.Fatal(err)
-	}
-	return client, box, server.Close
+}
+
+// must returns the value of a call that must succeed.
+func must[T any](value T, err error) T {
+	check(err)
+	return value
 }
 
 // This is a test with the sandbox: a server, a client, and no network.
@@ -100,13 +106,10 @@ func ExampleWithdrawals_All_reconcile() {
 	client, _, stop := open()
 	defer stop()
 	ctx := context.Background()
-	_, err := client.Withdrawals.Create(ctx, api.CreateWithdrawal{
+	must(client.Withdrawals.Create(ctx, api.CreateWithdrawal{
 		Currency: api.CryptoCurrency("Btc"), Amount: api.CryptoAmount("Btc", 1_500_000),
 		Address: "bc1qexample", ExternalOrderID: "4711",
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
+	}))
 
 	for w, err := range client.Withdrawals.All(ctx, api.WithdrawalFilter{}, api.ListOptions{}) {
 		if err != nil {
@@ -125,13 +128,10 @@ func ExampleWithdrawals_All() {
 		client, _, stop := open(sandbox.WithSetting("first_page", firstPage))
 		ctx := context.Background()
 		for order := range 5 {
-			_, err := client.Withdrawals.Create(ctx, api.CreateWithdrawal{
+			must(client.Withdrawals.Create(ctx, api.CreateWithdrawal{
 				Currency: api.FiatCurrency("Usd"), Amount: api.FiatAmount("USD", 100),
 				Address: "account-1", ExternalOrderID: fmt.Sprint(order + 1),
-			})
-			if err != nil {
-				log.Fatal(err)
-			}
+			}))
 		}
 		filter := api.WithdrawalFilter{Currencies: []api.Currency{{Kind: api.Fiat, Code: "Usd"}}}
 		var orders []string
@@ -154,22 +154,14 @@ func ExampleInvoices() {
 	client, box, stop := open()
 	defer stop()
 	ctx := context.Background()
-	id, err := client.Invoices.Create(ctx, api.CreateInvoice{
+	id := must(client.Invoices.Create(ctx, api.CreateInvoice{
 		OrderID:  "A-17",
 		Title:    "Order A-17",
 		Currency: api.FiatCurrency("Usd"),
 		Items:    []api.InvoiceItem{{Name: "Tea", Amount: 2500}, {Name: "Biscuits", Amount: 450}},
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
-	if err := box.PayInvoice(id); err != nil { // only a sandbox can do this
-		log.Fatal(err)
-	}
-	invoice, err := client.Invoices.Get(ctx, id)
-	if err != nil {
-		log.Fatal(err)
-	}
+	}))
+	check(box.PayInvoice(id)) // only a sandbox can do this
+	invoice := must(client.Invoices.Get(ctx, id))
 	var total int64
 	for _, item := range invoice.Items {
 		total += item.Amount
@@ -185,34 +177,20 @@ func ExampleResellers_Stats() {
 	ctx := context.Background()
 
 	// The sandbox turns an invite into a reseller, who makes an invoice with a separate key. Then it is paid.
-	invite, err := client.Invites.Create(ctx, "7c9e6679-7425-40de-944b-e07fc1f90ae7")
-	if err != nil {
-		log.Fatal(err)
-	}
+	invite := must(client.Invites.Create(ctx, "7c9e6679-7425-40de-944b-e07fc1f90ae7"))
 	id, key, err := box.RedeemInvite(invite.Invite, "Harbour Books")
 	if err != nil {
 		log.Fatal(err)
 	}
 	theirs := httptest.NewServer(box)
 	defer theirs.Close()
-	reseller, err := api.New(theirs.URL, api.WithAPIKey(key))
-	if err != nil {
-		log.Fatal(err)
-	}
-	invoice, err := reseller.Invoices.Create(ctx, api.CreateInvoice{
+	reseller := must(api.New(theirs.URL, api.WithAPIKey(key)))
+	invoice := must(reseller.Invoices.Create(ctx, api.CreateInvoice{
 		Title: "Atlas", Currency: api.FiatCurrency("Usd"), Items: []api.InvoiceItem{{Name: "Atlas", Amount: 12_000}},
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
-	if err := box.PayInvoice(invoice); err != nil {
-		log.Fatal(err)
-	}
+	}))
+	check(box.PayInvoice(invoice))
 
-	stats, err := client.Resellers.Stats(ctx, id)
-	if err != nil {
-		log.Fatal(err)
-	}
+	stats := must(client.Resellers.Stats(ctx, id))
 	for _, s := range stats.InvoiceStats {
 		fmt.Println(stats.Label, s.Status, s.Count)
 	}
@@ -274,14 +252,8 @@ func ExampleWithdrawal_RawJSON() {
 				`"fee":{"Crypto":{"Btc":1}}}`)
 	}))
 	defer server.Close()
-	client, err := api.New(server.URL)
-	if err != nil {
-		log.Fatal(err)
-	}
-	w, err := client.Withdrawals.Get(context.Background(), "w-1")
-	if err != nil {
-		log.Fatal(err)
-	}
+	client := must(api.New(server.URL))
+	w := must(client.Withdrawals.Get(context.Background(), "w-1"))
 	fmt.Printf("%s\n", w.RawJSON())
 	// Output: {"id":"w-1","currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":5}},"address":"bc1qexample","fee":{"Crypto":{"Btc":1}}}
 }
@@ -290,10 +262,7 @@ func ExampleWithdrawal_RawJSON() {
 func ExampleClient_Do() {
 	client, _, stop := open()
 	defer stop()
-	answer, err := client.Do(context.Background(), http.MethodGet, "/api/resellers/ids", nil)
-	if err != nil {
-		log.Fatal(err)
-	}
+	answer := must(client.Do(context.Background(), http.MethodGet, "/api/resellers/ids", nil))
 	fmt.Printf("%s", answer)
 	// Output: []
 }
@@ -323,16 +292,11 @@ func ExampleParseCallback() {
 	}))
 	defer receiver.Close()
 
-	id, err := client.Withdrawals.Create(context.Background(), api.CreateWithdrawal{
+	id := must(client.Withdrawals.Create(context.Background(), api.CreateWithdrawal{
 		Currency: api.CryptoCurrency("Btc"), Amount: api.CryptoAmount("Btc", 1_500_000), Address: "bc1qexample",
 		Callback: receiver.URL,
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
-	if err := box.AdvanceWithdrawal(id, "Processing"); err != nil {
-		log.Fatal(err)
-	}
+	}))
+	check(box.AdvanceWithdrawal(id, "Processing"))
 	fmt.Println((<-came).Current)
 	// Output: Processing
 }
@@ -341,48 +305,32 @@ func ExampleParseCallback() {
 func ExampleWithdrawals_WaitFor() {
 	client, box, stop := open()
 	defer stop()
-	id, err := client.Withdrawals.Create(context.Background(), api.CreateWithdrawal{
+	id := must(client.Withdrawals.Create(context.Background(), api.CreateWithdrawal{
 		Currency: api.CryptoCurrency("Btc"), Amount: api.CryptoAmount("Btc", 1_500_000), Address: "bc1qexample",
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
+	}))
 	for _, status := range []string{"Processing", "Completed"} {
-		if err := box.AdvanceWithdrawal(id, status); err != nil {
-			log.Fatal(err)
-		}
+		check(box.AdvanceWithdrawal(id, status))
 	}
 
 	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Minute)
 	defer cancel()
-	w, err := client.Withdrawals.WaitFor(ctx, id,
-		api.Wait{Status: []string{"Completed"}, FailOn: []string{"Failed", "Cancelled"}})
-	if err != nil {
-		log.Fatal(err)
-	}
+	w := must(client.Withdrawals.WaitFor(ctx, id,
+		api.Wait{Status: []string{"Completed"}, FailOn: []string{"Failed", "Cancelled"}}))
 	fmt.Println(w.Current)
 	// Output: Completed
 }
 
 // This middleware counts calls.
 func ExampleWithMiddleware() {
-	box, err := sandbox.New()
-	if err != nil {
-		log.Fatal(err)
-	}
+	box := must(sandbox.New())
 	server := httptest.NewServer(box)
 	defer server.Close()
 	var calls atomic.Int64
-	client, err := api.New(server.URL, api.WithAPIKey(box.Key()),
+	client := must(api.New(server.URL, api.WithAPIKey(box.Key()),
 		api.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
 			return counter{next, &calls}
-		}))
-	if err != nil {
-		log.Fatal(err)
-	}
-	if _, err := client.Invites.List(context.Background()); err != nil {
-		log.Fatal(err)
-	}
+		})))
+	must(client.Invites.List(context.Background()))
 	fmt.Println(calls.Load(), "call")
 	// Output: 1 call
 }
