@@ -6,7 +6,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptrace"
 	"slices"
@@ -117,27 +116,5 @@ func TestBeforeSendingWithoutBody(t *testing.T) {
 	}
 	if creates := w.began.Load(); creates != 1 {
 		t.Errorf("%d creates reached the server", creates)
-	}
-}
-
-// TestBeforeSendingOnAnotherTransport checks that a refused create does not reach the caller's transport.
-func TestBeforeSendingOnAnotherTransport(t *testing.T) {
-	trips, asked := 0, 0
-	rt := roundTripper(func(r *http.Request) (*http.Response, error) {
-		if trips++; asked != trips {
-			t.Error("it was not asked before")
-		}
-		return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(`"w-1"`)), Request: r}, nil
-	})
-	client := must[*Client](t)(New("http://127.0.0.1:1", WithAPIKey("key"), WithTransport(rt)))
-	answer := error(nil)
-	ctx := BeforeSending(context.Background(), func() error { asked++; return answer })
-	if _, err := client.Withdrawals.Create(ctx, sampleCreate()); err != nil || trips != 1 {
-		t.Errorf("got %v after %d trips", err, trips)
-	}
-	answer = errChecked
-	_, err := client.Withdrawals.Create(ctx, sampleCreate())
-	if e := failure(t, err); e.Outcome != NotSent || !errors.Is(err, errChecked) || trips != 1 || asked != 2 {
-		t.Errorf("got %v after %d trips", err, trips)
 	}
 }

@@ -170,28 +170,6 @@ func TestMiddlewareCannotChangeOutcomes(t *testing.T) {
 	}
 }
 
-// TestMiddlewareOverAnotherTransport checks that the caller's transport below a middleware can still say
-// NotSent, and that BeforeSending is called.
-func TestMiddlewareOverAnotherTransport(t *testing.T) {
-	for _, tt := range []struct {
-		err  error
-		want Outcome
-	}{{errors.New("x"), Unknown}, {notSentError{errors.New("x")}, NotSent}} {
-		client := must[*Client](t)(New("http://127.0.0.1",
-			WithTransport(roundTripper(func(*http.Request) (*http.Response, error) { return nil, tt.err })),
-			WithMiddleware(func(next http.RoundTripper) http.RoundTripper { return next })))
-		var call *Error
-		if _, err := client.Withdrawals.Create(t.Context(), sampleCreate()); !errors.As(err, &call) ||
-			call.Outcome != tt.want {
-			t.Errorf("%v, want %s", err, tt.want)
-		}
-		ctx := BeforeSending(t.Context(), func() error { return errors.New("too old") })
-		if _, err := client.Withdrawals.Create(ctx, sampleCreate()); !errors.As(err, &call) || call.Outcome != NotSent {
-			t.Errorf("%v, want it to be refused", err)
-		}
-	}
-}
-
 // TestMiddlewareOrder checks that middlewares see requests in order, including reads, and see compressed
 // answers decompressed.
 func TestMiddlewareOrder(t *testing.T) {

@@ -533,27 +533,46 @@ func TestGateFollowsEachRequest(t *testing.T) {
 	}
 }
 
-// TestForeignTransport checks that a failed create on the caller's transport, which cannot be watched, is
-// Unknown unless the error says that nothing was sent.
+// TestForeignTransport checks that a failed create on the caller's transport, which cannot be watched, is Unknown
+// unless the error says that nothing was sent, and that what BeforeSending refuses does not reach the transport.
 func TestForeignTransport(t *testing.T) {
 	refused := &net.OpError{Op: "dial", Err: errors.New("refused")}
-	for _, tt := range []struct {
-		resp *http.Response
-		err  error
-		want Outcome
+	fails := func(err error) roundTripper { return func(*http.Request) (*http.Response, error) { return nil, err } }
+	pass := WithMiddleware(func(next http.RoundTripper) http.RoundTripper { return next })
+	for i, tt := range []struct {
+		answer roundTripper
+		err    error
+		want   Outcome // -1: no error
 	}{
-		{nil, refused, Unknown}, {nil, nil, Unknown}, {&http.Response{StatusCode: 200}, nil, Unknown},
-		{nil, perhapsSent{notSentError{refused}}, Unknown}, {nil, notSentError{refused}, NotSent},
-		{nil, errors.Join(errors.New("first"), notSentError{refused}), NotSent},
+		{answering(200, `"w-1"`), nil, -1}, {fails(nil), nil, Unknown}, {fails(refused), refused, Unknown},
+		{func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: 200}, nil }, nil, Unknown},
+		{fails(perhapsSent{notSentError{refused}}), refused, Unknown}, {fails(notSentError{refused}), refused, NotSent},
+		{fails(errors.Join(errors.New("first"), notSentError{refused})), refused, NotSent},
 	} {
-		client := must[*Client](t)(New("http://127.0.0.1", WithRetries(0),
-			WithTransport(roundTripper(func(r *http.Request) (*http.Response, error) { return tt.resp, tt.err }))))
-		_, err := client.Withdrawals.Create(context.Background(), sampleCreate())
-		if e := failure(t, err); e.Outcome != tt.want || tt.err != nil && !errors.Is(err, refused) {
-			t.Errorf("%v, %v: a create ends in %v", tt.resp, tt.err, err)
-		}
-		if _, err := client.Invites.List(t.Context()); failure(t, err).Outcome != Failed {
-			t.Errorf("%v, %v: a read ends in %v", tt.resp, tt.err, err)
+		for _, middleware := range []Option{WithRetries(0), pass} {
+			var check error
+			trips, asked := 0, 0
+			client := must[*Client](t)(New("http://127.0.0.1", WithRetries(0), middleware,
+				WithTransport(roundTripper(func(r *http.Request) (*http.Response, error) {
+					if trips++; r.Method == "POST" && asked != trips {
+						t.Errorf("%d: it was not asked before", i)
+					}
+					return tt.answer(r)
+				}))))
+			ctx := BeforeSending(t.Context(), func() error { asked++; return check })
+			_, err := client.Withdrawals.Create(ctx, sampleCreate())
+			if tt.want == -1 && err != nil || tt.want != -1 && (failure(t, err).Outcome != tt.want ||
+				tt.err != nil && !errors.Is(err, tt.err)) {
+				t.Errorf("%d: a create ends in %v", i, err)
+			}
+			check = errChecked
+			_, err = client.Withdrawals.Create(ctx, sampleCreate())
+			if e := failure(t, err); e.Outcome != NotSent || !errors.Is(err, errChecked) || trips != 1 || asked != 2 {
+				t.Errorf("%d: got %v after %d trips", i, err, trips)
+			}
+			if _, err := client.Invites.List(ctx); failure(t, err).Outcome != Failed || asked != 2 {
+				t.Errorf("%d: a read ends in %v", i, err)
+			}
 		}
 	}
 }
