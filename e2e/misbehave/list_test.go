@@ -251,31 +251,6 @@ func TestRecordThatMayBeTheOrder(t *testing.T) {
 	w.persist(2, pay("7", 2)...)
 }
 
-func TestEndOfList(t *testing.T) {
-	t.Parallel()
-	t.Run("full page", func(t *testing.T) {
-		w := begin(t, faults{endsOnFullPage: true, pageCap: 2})
-		for i, orderID := range []string{"1", "2", "3"} {
-			w.book(orderID, int64(i+1))
-		}
-		w.pay("1", 1).want(t, 0, "")
-		w.pay("4", 4).want(t, 0, "")
-	})
-	t.Run("null", func(t *testing.T) {
-		w := begin(t, faults{nullContent: true})
-		w.pay("1", 1).want(t, 0, "")
-		w.till("journal", "check").want(t, 0, "")
-	})
-}
-
-func TestFoundOrderShowsItsStatus(t *testing.T) {
-	w := begin(t, faults{status: "Settled"})
-	w.book("1", 1)
-	if r := w.pay("1", 1).want(t, 0, ""); !strings.Contains(r.notes, "Settled") {
-		t.Errorf("the note does not show the status: %s", r)
-	}
-}
-
 func TestMarkOfFoundOrdersEnds(t *testing.T) {
 	w := begin(t, faults{})
 	w.book("1", 1)

@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	_ "modernc.org/sqlite"
 )
@@ -150,26 +149,6 @@ func TestLostLog(t *testing.T) {
 	}
 }
 
-// backdate makes the times of the journal those of a clock that was slow when they were recorded.
-func (w *world) backdate(by time.Duration) {
-	db := w.open()
-	rows, err := db.Query("SELECT m.name, c.name FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.type = " +
-		"'table' AND c.type = 'TEXT'")
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	var updates []string
-	for rows.Next() {
-		var table, column string
-		rows.Scan(&table, &column)
-		updates = append(updates,
-			fmt.Sprintf(`UPDATE %s SET %[2]s = strftime('%%Y-%%m-%%dT%%H:%%M:%%f000Z', %[2]s, '-%d seconds') WHERE %[2]s `+
-				`GLOB '20[0-9][0-9]-[0-9][0-9]-[0-9][0-9]T*Z'`,
-				table, column, int(by.Seconds())))
-	}
-	w.exec(db, updates...)
-}
-
 func (w *world) open() *sql.DB {
 	db, err := sql.Open("sqlite", w.journal())
 	if err != nil {
@@ -190,28 +169,6 @@ func (w *world) exec(db *sql.DB, statements ...string) {
 	if err := db.Close(); err != nil {
 		w.t.Fatal(err)
 	}
-}
-
-func TestSlowClock(t *testing.T) {
-	t.Parallel()
-	t.Run("settle_after", func(t *testing.T) {
-		w := begin(t, faults{create: "drop before"})
-		w.configure("settle_after: 15m\n")
-		w.pay("1", 1).want(t, 20, "")
-		w.become(faults{})
-		w.backdate(time.Hour)
-		if r := w.till("withdraw", "resolve", "1", "--not-sent", "--reason", "the panel", "--yes"); r.exit != 12 {
-			t.Errorf("exit 12 expected: %s", r)
-		}
-		w.book("1", 1) // it arrives late
-		w.persist(1, pay("1", 1)...)
-	})
-	t.Run("duplicate_window", func(t *testing.T) {
-		w := begin(t, faults{})
-		w.pay("", 1).want(t, 0, "")
-		w.backdate(time.Hour)
-		w.pay("", 1).want(t, 12, "duplicate")
-	})
 }
 
 func TestKeysHideNoData(t *testing.T) {
@@ -292,22 +249,6 @@ func (w *world) digest(plan string) string {
 		w.t.Fatalf("the plan has no digest: %v", err)
 	}
 	return string(found)
-}
-
-func TestTotalsOfCodesThatDifferInCase(t *testing.T) {
-	w := begin(t, faults{})
-	w.till("payout", "plan", w.write("big.csv", `order_id,currency,amount_minor,address
-1,crypto:Foo,9000000000000000001,bc1qexample
-2,crypto:foo,9000000000000000002,bc1qexample
-3,crypto:FOO,9000000000000000003,bc1qexample
-`), "--out", "big.plan").want(t, 0, "")
-	apply := []string{"payout", "apply", "big.plan", "--yes"}
-	if r := w.till(apply...).want(t, 0, ""); strings.Contains(r.stdout, "8553255926290448390") { // modulo 1<<64
-		t.Errorf("the total is wrong: %s", r)
-	}
-	w.persist(9000000000000000001, apply...)
-	w.paid(9000000000000000002)
-	w.paid(9000000000000000003)
 }
 
 var newJournal = regexp.MustCompile(`(?i)\bnew\b.*\bjournal\b|\bjournal\b.*\bnew\b`)

@@ -19,32 +19,29 @@ type faults struct {
 	create string // "400", "429", "drop before", "drop after", "hang"; "OK" answers that, and keeps nothing
 	list   int    // the status of every answer to a list
 
-	dropOrderIDs   string                // "once": in one reading of a withdrawal; "always": also on the list
-	missing        int                   // so many readings of a withdrawal say that there is none
-	spell          func(int64) [2]any    // external_order_id and external_id on the list
-	forgetNewest   bool                  // the list does not show the newest withdrawal
-	recentOnly     int                   // the list shows and counts only so many of the newest
-	totalTooLarge  int                   // total counts so many more
-	nullContent    bool                  // an empty page is null
-	endsOnFullPage bool                  // total and page_count count the first page only
-	pageIgnored    bool                  // every page is page one
-	pageCap        int                   // most withdrawals of a page; 0 means no cap
-	merchant       string                // of every record, instead of m-1
-	status         string                // of every record, instead of New
-	twice          func([]shown) []shown // what the list shows, instead of one record for a withdrawal
-	filterZone     *time.Location        // the zone of the times that are shown and of from
-	textLayout     string                // layout in which times are shown, and compared as text
-	clockOffset    time.Duration         // of the Date header
-	times          int                   // how many answers misbehave; 0 means all of them
+	dropOrderIDs  string                // "once": in one reading of a withdrawal; "always": also on the list
+	missing       int                   // so many readings of a withdrawal say that there is none
+	spell         func(int64) [2]any    // external_order_id and external_id on the list
+	forgetNewest  bool                  // the list does not show the newest withdrawal
+	recentOnly    int                   // the list shows and counts only so many of the newest
+	totalTooLarge int                   // total counts so many more
+	pageIgnored   bool                  // every page is page one
+	pageCap       int                   // most withdrawals of a page; 0 means no cap
+	merchant      string                // of every record, instead of m-1
+	twice         func([]shown) []shown // what the list shows, instead of one record for a withdrawal
+	filterZone    *time.Location        // the zone of the times that are shown and of from
+	textLayout    string                // layout in which times are shown, and compared as text
+	clockOffset   time.Duration         // of the Date header
+	times         int                   // how many answers misbehave; 0 means all of them
 }
 
 const wireTime = "2006-01-02T15:04:05"
 
 // A withdrawal is what the service has taken.
 type withdrawal struct {
-	id, orderID, code, address string
-	amount                     int64
-	at                         time.Time
+	id, orderID, address string
+	amount               int64
+	at                   time.Time
 }
 
 // shown is a withdrawal as an answer has it.
@@ -95,7 +92,7 @@ func (s *service) become(is faults) (was faults) {
 func (s *service) book(orderID string, amount int64) (id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.take(withdrawal{orderID: orderID, code: "Btc", address: "bc1qexample", amount: amount})
+	return s.take(withdrawal{orderID: orderID, address: "bc1qexample", amount: amount})
 }
 
 func (s *service) take(w withdrawal) string {
@@ -150,9 +147,7 @@ func (s *service) create(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest)
 		return
 	}
-	taken := withdrawal{orderID: c.OrderID, address: c.Address}
-	for taken.code, taken.amount = range c.Amount.Crypto {
-	}
+	taken := withdrawal{orderID: c.OrderID, address: c.Address, amount: c.Amount.Crypto["Btc"]}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.creates++
@@ -228,15 +223,8 @@ func (s *service) list(w http.ResponseWriter, r *http.Request) {
 		page = 1
 	}
 	content := all[min(len(all), max(0, page-1)*size):min(len(all), max(1, page)*size)]
-	total, pages := len(all)+s.is.totalTooLarge, (len(all)+size-1)/size
-	if s.is.endsOnFullPage {
-		total, pages = min(len(all), size), 1
-	}
-	answer := map[string]any{"page_content": content, "page_count": pages, "total": total}
-	if s.is.nullContent && len(content) == 0 {
-		answer["page_content"] = nil
-	}
-	json.NewEncoder(w).Encode(answer)
+	json.NewEncoder(w).Encode(map[string]any{"page_content": content, "page_count": (len(all) + size - 1) / size,
+		"total": len(all) + s.is.totalTooLarge})
 }
 
 // answered ends the misbehaviour after the last of its answers.
@@ -266,13 +254,13 @@ func (s *service) matches(at time.Time, from, to string) bool {
 
 func (s *service) show(w withdrawal, listed bool) shown {
 	r := shown{
-		"id": w.id, "merchant_id": cmp.Or(s.is.merchant, "m-1"), "currency": shown{"Crypto": w.code},
-		"amount":   shown{"Crypto": shown{w.code: w.amount}},
-		"statuses": []shown{{"status": "New", "at": s.time(w.at)}}, "current": cmp.Or(s.is.status, "New"),
+		"id": w.id, "merchant_id": cmp.Or(s.is.merchant, "m-1"), "currency": shown{"Crypto": "Btc"},
+		"amount":   shown{"Crypto": shown{"Btc": w.amount}},
+		"statuses": []shown{{"status": "New", "at": s.time(w.at)}}, "current": "New",
 		"is_testnet": false, "address": w.address,
 	}
 	if listed {
-		r["address"] = shown{"Crypto": shown{"currency": w.code, "address": w.address}}
+		r["address"] = shown{"Crypto": shown{"currency": "Btc", "address": w.address}}
 	}
 	n, err := strconv.ParseInt(w.orderID, 10, 64)
 	switch {
