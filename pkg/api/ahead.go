@@ -34,7 +34,6 @@ func newPager(ctx context.Context, fetch fetchPage) *pager {
 		begun: map[int]func() (WithdrawalPage, error){}}
 }
 
-// page returns a page, which may have been begun already.
 func (r *pager) page(number int) (WithdrawalPage, error) {
 	r.asked++
 	if _, ok := r.begun[number]; !ok {

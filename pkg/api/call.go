@@ -18,7 +18,6 @@ import (
 	"github.com/go-resty/resty/v2"
 )
 
-// request describes one call of the interface.
 type request struct {
 	op       string // what it does, as the beginning of a message
 	about    string // the id that it is about, for messages; empty: none
@@ -241,7 +240,6 @@ type reworded struct {
 func (r reworded) Error() string { return r.text }
 func (r reworded) Unwrap() error { return r.error }
 
-// transportError returns the error of a request that got no complete answer.
 func (r request) transportError(ctx context.Context, target string, timeout time.Duration, err error) *Error {
 	if outer := new(url.Error); errors.As(err, &outer) {
 		err = outer.Err // the method and the address are in the Error already
@@ -303,7 +301,6 @@ func (r request) rejects(status int) bool {
 	return false
 }
 
-// begins quotes the beginning of a body for a message.
 func (c *Client) begins(body []byte) string {
 	text := c.keyed().hide(string(body)) // before it is cut
 	if text = strings.TrimSpace(text[:min(len(text), 60)]); text == "" {
@@ -361,7 +358,6 @@ func ObserveDate(ctx context.Context, seen func(time.Time)) context.Context {
 	return context.WithValue(ctx, dateKey{}, seen)
 }
 
-// tellDate calls the function of ObserveDate, if there is one.
 func tellDate(ctx context.Context, header http.Header) {
 	seen, _ := ctx.Value(dateKey{}).(func(time.Time))
 	if seen == nil {

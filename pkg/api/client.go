@@ -216,7 +216,6 @@ func New(baseURL string, opts ...Option) (*Client, error) {
 	return c, nil
 }
 
-// hide replaces the key in a text.
 func (o options) hide(text string) string { return secret.Hide(text, o.key) }
 
 // headers returns the headers of a request with or without a body, and with or without the key.

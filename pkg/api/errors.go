@@ -184,7 +184,6 @@ func (e *Error) readEnvelope(body []byte) bool {
 	return true
 }
 
-// withoutKey hides the key in the texts of an *Error.
 func (c *Client) withoutKey(err error) error {
 	e, ok := err.(*Error)
 	if !ok {
@@ -198,7 +197,6 @@ func (c *Client) withoutKey(err error) error {
 	return e
 }
 
-// hidden returns an error without the key in its text.
 func (c *Client) hidden(cause error) error {
 	text := c.keyed().hide(cause.Error())
 	if text == cause.Error() {

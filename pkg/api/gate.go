@@ -131,7 +131,6 @@ func (s *sending) gotConn(info httptrace.GotConnInfo) {
 	s.conn, s.reused = conn, info.Reused
 }
 
-// begin returns an error if a request must not pass.
 func (s *sending) begin() error {
 	if s == nil {
 		return errors.New("a middleware took the context of a create away: derive another one from it")

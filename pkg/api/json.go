@@ -45,7 +45,6 @@ func marshal[T any](value T, text []byte, fields any) ([]byte, error) {
 	return json.Marshal(fields)
 }
 
-// entry is an item that is one key of an object.
 type entry interface {
 	entry() (key string, value any)
 }

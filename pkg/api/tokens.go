@@ -207,7 +207,6 @@ func (r *reader) integer() (int64, error) {
 	return n, nil
 }
 
-// text reads a string.
 func (r *reader) text() (string, error) {
 	if r.PeekKind() != '"' {
 		return "", r.unexpected("a string")

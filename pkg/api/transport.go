@@ -146,7 +146,6 @@ func checkProxy(base *url.URL) error {
 		"where PORT is a number from 1 to 65535, and in a password %%25 for %%, %%2F for / and %%40 for @", name)
 }
 
-// isPort reports whether text is the port of an address, which may have none.
 func isPort(text string) bool {
 	n, err := strconv.ParseUint(text, 10, 16)
 	return text == "" || err == nil && n > 0
