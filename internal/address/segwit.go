@@ -44,8 +44,8 @@ func checkSegwit(text string, begin int) error {
 const sumBech32, sumBech32m = 1, 0x2bc830a3
 
 // decodeBech32 appends the values, of 5 bits each, of the characters between the beginning and the checksum: of a
-// version and two bytes at least. It returns the checksum of the whole text. The tests compare it with a library,
-// which takes five times as long: a third of the time that a plan takes.
+// version and two bytes at least. It returns the checksum of the whole text. A library takes five times as long: a
+// third of the time that a plan takes.
 func decodeBech32(to []byte, text string, begin int) (data []byte, sum uint32, err error) {
 	lower := strings.ToLower(text)
 	if !inOneCase(text) {

@@ -293,6 +293,7 @@ func TestParseApproversRefuses(t *testing.T) {
 		{row("ann", "no-touch-required", key),
 			`the option "no-touch-required" is not known: there are namespaces, valid-after and valid-before`},
 		{row("ann", `valid-before="tomorrow"`, key), `the option valid-before: "tomorrow" is not a value for it`},
+		{row("ann", `valid-before="2027"`, key), `the option valid-before: "2027" is not a value for it`},
 		{row("ann", `valid-before="19700101Z"`, key), `the option valid-before: "19700101Z" is not a value for it`},
 		{row("ann", `valid-after="20260503Z",valid-before="20260503Z"`, key), "valid-before is not later than valid-after"},
 		{row("ann", `valid-before="20270101",valid-before="20280101"`, key), "the option valid-before is given twice"},
