@@ -27,136 +27,102 @@ var (
 func crypt(code string, minor int64) api.Amount { return api.CryptoAmount(code, minor) }
 func fia(code string, minor int64) api.Amount   { return api.FiatAmount(code, minor) }
 
-func TestParseAmount(t *testing.T) {
+func TestParse(t *testing.T) {
+	doge, max := api.Currency{Kind: api.Crypto, Code: "Doge"}, int64(9223372036854775807)
 	for _, c := range []struct {
 		text      string
 		withdrawn api.Currency
+		minor     bool
 		want      api.Amount
 	}{
-		{"25.00 USD", btc, fia("USD", 2500)},
-		{"25.5 Usd", btc, fia("USD", 2550)},
-		{"0.015 Btc", btc, crypt("Btc", 1_500_000)},
-		{"0.015 crypto:btc", btc, crypt("Btc", 1_500_000)},
-		{"0.015", btc, crypt("Btc", 1_500_000)},
-		{"0.015", api.Currency{Kind: api.Crypto, Code: "BTC"}, crypt("Btc", 1_500_000)},
-		{"25", usd, fia("USD", 2500)},
-		{"25 EUR", usd, fia("EUR", 2500)}, // a fiat equivalent
-		{"25 fiat:eur", usd, fia("EUR", 2500)},
-		{"100 JPY", btc, fia("JPY", 100)},
-		{"1.234 KWD", btc, fia("KWD", 1234)},
-		{"0.01 USD", none, fia("USD", 1)},
-		{"92233720368547758.07 USD", none, fia("USD", 9223372036854775807)},
+		{"25.00 USD", btc, false, fia("USD", 2500)},
+		{"25.5 Usd", btc, false, fia("USD", 2550)},
+		{"0.015 Btc", btc, false, crypt("Btc", 1_500_000)},
+		{"0.015 crypto:btc", btc, false, crypt("Btc", 1_500_000)},
+		{"0.015", api.Currency{Kind: api.Crypto, Code: "BTC"}, false, crypt("Btc", 1_500_000)},
+		{"25", usd, false, fia("USD", 2500)},
+		{"25 EUR", usd, false, fia("EUR", 2500)}, // a fiat equivalent
+		{"25 fiat:eur", usd, false, fia("EUR", 2500)},
+		{"100 JPY", btc, false, fia("JPY", 100)},
+		{"1.234 KWD", btc, false, fia("KWD", 1234)},
+		{"0.01 USD", none, false, fia("USD", 1)},
+		{"92233720368547758.07 USD", none, false, fia("USD", max)},
+
+		{"2500 USD", btc, true, fia("USD", 2500)},
+		{"2500", usd, true, fia("USD", 2500)},
+		{"1500000 btc", btc, true, crypt("Btc", 1_500_000)},
+		{"7", doge, true, crypt("Doge", 7)},
+		{"7 crypto:Doge", doge, true, crypt("Doge", 7)},
+		{"7 fiat:zzz", btc, true, fia("ZZZ", 7)},
+		{"9223372036854775807", btc, true, crypt("Btc", max)},
 	} {
-		got, err := known().ParseAmount(c.text, c.withdrawn)
-		if err != nil || got != c.want {
-			t.Errorf("ParseAmount(%q, %v) = %v, %v; want %v", c.text, c.withdrawn, got, err, c.want)
+		parse := known().ParseAmount
+		if c.minor {
+			parse = NewRegistry().ParseMinor
+		}
+		if got, err := parse(c.text, c.withdrawn); err != nil || got != c.want {
+			t.Errorf("%q of %v is %v, %v; want %v", c.text, c.withdrawn, got, err, c.want)
 		}
 	}
 }
 
-func TestParseAmountRefuses(t *testing.T) {
+func TestParseRefuses(t *testing.T) {
+	ours, zero := known(), NewRegistry()
 	for _, c := range []struct {
 		text      string
 		withdrawn api.Currency
-		says      string // a part of the sentence
+		parse     func(string, api.Currency) (api.Amount, error)
+		says      string // a part of the sentence, or of the hint
 	}{
-		{"", btc, "is empty"},
-		{" ", btc, "is empty"},
-		{"0.015Btc", btc, "write 0.015 Btc"},
-		{"25.000 USD", btc, "has 3 decimals, and the currency has 2"},
-		{"1,000 USD", btc, "separator"},
-		{"0 USD", btc, "is zero"},
-		{"0.00", usd, "is zero"},
-		{"-5 USD", btc, "is negative"},
-		{"92233720368547758.08 USD", btc, "too large: at most 92233720368547758.07"},
-		{"$25", usd, "not a number"},
-		{"25  USD", btc, `too many spaces: write "25 USD"`},
-		{"25\tUSD", btc, "other than plain digits"},
-		{"２５ USD", btc, "other than plain digits"},
-		{"25 US D", btc, "too many parts"},
-		{"USD 25", btc, "write 25 USD"},
-		{"25", none, "has no currency"},
-		{"25 Doge", btc, `"Doge" is not known`},
-		{"25 crypto:Usd", btc, "is wrong, because USD is known as a fiat currency: write Usd"},
-		{"0.5 Xlr", btc, "is in Xlr, and Btc is withdrawn: give it in Btc or in a fiat currency"},
-		{"0.5 Btc", usd, "is in Btc, and Usd is withdrawn: give it in USD"},
-		{"1.5", usdt, "decimals of UsdtErc20 are not known"},
-		{"1.5 fiat:Zzz", btc, "decimals of ZZZ are not known"},
-		{strings.Repeat("1", 101), usd, "too long"},
-	} {
-		got, err := known().ParseAmount(c.text, c.withdrawn)
-		if e := new(usage.Error); !errors.As(err, &e) || got != (api.Amount{}) || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("ParseAmount(%q, %v) = %v, %v; want a *usage.Error with %q", c.text, c.withdrawn, got, err, c.says)
-		}
-	}
-}
+		{"", btc, ours.ParseAmount, "is empty"},
+		{" ", btc, ours.ParseAmount, "is empty"},
+		{"0.015Btc", btc, ours.ParseAmount, "write 0.015 Btc"},
+		{"25.000 USD", btc, ours.ParseAmount, "has 3 decimals, and the currency has 2"},
+		{"1,000 USD", btc, ours.ParseAmount, "separator"},
+		{"0 USD", btc, ours.ParseAmount, "is zero"},
+		{"-5 USD", btc, ours.ParseAmount, "is negative"},
+		{"92233720368547758.08 USD", btc, ours.ParseAmount, "too large: at most 92233720368547758.07"},
+		{"$25", usd, ours.ParseAmount, "not a number"},
+		{"25  USD", btc, ours.ParseAmount, `too many spaces: write "25 USD"`},
+		{"25\tUSD", btc, ours.ParseAmount, "other than plain digits"},
+		{"２５ USD", btc, ours.ParseAmount, "other than plain digits"},
+		{"25 US D", btc, ours.ParseAmount, "too many parts"},
+		{"USD 25", btc, ours.ParseAmount, "write 25 USD"},
+		{"25", none, ours.ParseAmount, "has no currency"},
+		{"25 crypto:Usd", btc, ours.ParseAmount, "is wrong, because USD is known as a fiat currency: write Usd"},
+		{"0.5 Xlr", btc, ours.ParseAmount, "is in Xlr, and Btc is withdrawn: give it in Btc or in a fiat currency"},
+		{"0.5 Btc", usd, ours.ParseAmount, "is in Btc, and Usd is withdrawn: give it in USD"},
+		{"1.5", usdt, ours.ParseAmount, "decimals of UsdtErc20 are not known"},
+		{strings.Repeat("1", 101), usd, ours.ParseAmount, "too long"},
 
-func TestUnknownDecimalsShowTheCommand(t *testing.T) {
-	for _, c := range []struct{ text, hint string }{
-		{"0.015 Btc", "till currency set Btc --decimals 8"},
-		{"1 usdterc20", "till currency set UsdtErc20 --decimals 6"},
-		{"1 crypto:Doge", "till currency set Doge --kind crypto --decimals N"},
-		{"1 fiat:zzz", "till currency set ZZZ --kind fiat --decimals N"},
-		{"1 Doge", "as crypto or fiat: till currency set Doge --kind KIND --decimals N"},
-	} {
-		_, err := NewRegistry().ParseAmount(c.text, none)
-		var e *usage.Error
-		if !errors.As(err, &e) || !strings.HasSuffix(e.Hint(), c.hint) {
-			t.Errorf("ParseAmount(%q): %#v; want a hint that ends in %q", c.text, err, c.hint)
-		}
-	}
-}
+		{"0.015 Btc", none, zero.ParseAmount, "till currency set Btc --decimals 8"},
+		{"1 usdterc20", none, zero.ParseAmount, "till currency set UsdtErc20 --decimals 6"},
+		{"1 crypto:Doge", none, zero.ParseAmount, "till currency set Doge --kind crypto --decimals N"},
+		{"1 fiat:zzz", none, zero.ParseAmount, "till currency set ZZZ --kind fiat --decimals N"},
+		{"1 Doge", none, zero.ParseAmount, "as crypto or fiat: till currency set Doge --kind KIND --decimals N"},
 
-func TestParseMinor(t *testing.T) {
-	for _, c := range []struct {
-		text      string
-		withdrawn api.Currency
-		want      api.Amount
-	}{
-		{"2500 USD", btc, fia("USD", 2500)},
-		{"2500", usd, fia("USD", 2500)},
-		{"1500000", btc, crypt("Btc", 1_500_000)},
-		{"1500000 btc", btc, crypt("Btc", 1_500_000)},
-		{"7", api.Currency{Kind: api.Crypto, Code: "Doge"}, crypt("Doge", 7)},
-		{"7 crypto:Doge", api.Currency{Kind: api.Crypto, Code: "Doge"}, crypt("Doge", 7)},
-		{"7 fiat:zzz", btc, fia("ZZZ", 7)},
-		{"9223372036854775807", btc, crypt("Btc", 9223372036854775807)},
+		{"25.00 USD", btc, zero.ParseMinor, "decimal point"},
+		{"0", btc, zero.ParseMinor, "is zero"},
+		{"2500USD", btc, zero.ParseMinor, "write 2500 USD"},
+		{"7 Doge", btc, zero.ParseMinor, "write crypto:Doge or fiat:Doge"},
+		{"7 crypto:Doge", btc, zero.ParseMinor, "is in Doge, and Btc is withdrawn"},
 	} {
-		got, err := NewRegistry().ParseMinor(c.text, c.withdrawn)
-		if err != nil || got != c.want {
-			t.Errorf("ParseMinor(%q, %v) = %v, %v; want %v", c.text, c.withdrawn, got, err, c.want)
-		}
-	}
-	for text, says := range map[string]string{
-		"25.00 USD":     "decimal point",
-		"0":             "is zero",
-		"2500USD":       "write 2500 USD",
-		"7 Doge":        "write crypto:Doge or fiat:Doge",
-		"7 crypto:Doge": "is in Doge, and Btc is withdrawn",
-	} {
-		if got, err := NewRegistry().ParseMinor(text, btc); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("ParseMinor(%q) = %v, %v; want an error that says %q", text, got, err, says)
+		got, err := c.parse(c.text, c.withdrawn)
+		e, is := errors.AsType[*usage.Error](err)
+		if !is || got != (api.Amount{}) || !strings.Contains(e.Msg+" "+e.Hint(), c.says) {
+			t.Errorf("%q of %v is %v, %v; want a *usage.Error with %q", c.text, c.withdrawn, got, err, c.says)
 		}
 	}
 }
 
 func TestFormat(t *testing.T) {
-	for _, c := range []struct {
-		r    Registry
-		a    api.Amount
-		want string
-	}{
-		{known(), fia("USD", 2500), "25.00 USD"},
-		{known(), fia("USD", -5), "-0.05 USD"},
-		{known(), fia("JPY", 100), "100 JPY"},
-		{known(), crypt("BTC", 1_500_000), "0.01500000 Btc"},
-		{NewRegistry(), crypt("Btc", 1_500_000), "1500000 minor Btc"},
-		{known(), crypt("USD", 2500), "2500 minor USD"}, // a crypto currency of that name is not the dollar
-		{known(), crypt("Doge", 7), "7 minor Doge"},
-		{known(), fia("zzz", 7), "7 minor ZZZ"},
+	for want, a := range map[string]api.Amount{
+		"25.00 USD": fia("USD", 2500), "-0.05 USD": fia("USD", -5), "100 JPY": fia("JPY", 100),
+		"0.01500000 Btc": crypt("BTC", 1_500_000), "7 minor UsdtErc20": crypt("usdterc20", 7), "7 minor ZZZ": fia("zzz", 7),
+		"2500 minor USD": crypt("USD", 2500), // a crypto currency of that name is not the dollar
 	} {
-		if got := c.r.Format(c.a); got != c.want {
-			t.Errorf("Format(%v) = %q, want %q", c.a, got, c.want)
+		if got := known().Format(a); got != want {
+			t.Errorf("Format(%v) = %q, want %q", a, got, want)
 		}
 	}
 }
