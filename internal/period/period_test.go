@@ -65,35 +65,23 @@ func TestPeriodRefuses(t *testing.T) {
 	}
 }
 
-// TestWords checks the words where a day or month begins or ends, in a zone where it is another day.
+// TestWords checks the first days that the words name, in a zone where it is another day.
 func TestWords(t *testing.T) {
 	tokyo := time.FixedZone("JST", 9*60*60)
-	for _, c := range []struct {
-		now  string
-		zone *time.Location
-		want string // the first days that the words name
-	}{
-		{"2026-01-01T00:00:00Z", time.UTC, "2026-01-01 2025-12-31 2026-01-01 2025-12-01"},
-		{"2026-03-31T23:59:59Z", time.UTC, "2026-03-31 2026-03-30 2026-03-01 2026-02-01"},
-		{"2026-03-31T14:59:59Z", tokyo, "2026-03-31 2026-03-30 2026-03-01 2026-02-01"},
-		{"2026-03-31T15:00:00Z", tokyo, "2026-04-01 2026-03-31 2026-04-01 2026-03-01"},
-		{"2028-03-01T12:00:00Z", time.UTC, "2028-03-01 2028-02-29 2028-03-01 2028-02-01"},
+	for now, want := range map[time.Time]string{
+		time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC):               "2026-01-01 2025-12-31 2026-01-01 2025-12-01",
+		time.Date(2026, 3, 31, 14, 59, 59, 0, time.UTC).In(tokyo): "2026-03-31 2026-03-30 2026-03-01 2026-02-01",
+		time.Date(2026, 3, 31, 15, 0, 0, 0, time.UTC).In(tokyo):   "2026-04-01 2026-03-31 2026-04-01 2026-03-01",
+		time.Date(2028, 3, 1, 12, 0, 0, 0, time.UTC):              "2028-03-01 2028-02-29 2028-03-01 2028-02-01",
 	} {
-		now, err := time.Parse(time.RFC3339, c.now)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p := Parser{Now: now, Layout: time.DateOnly, Zone: c.zone}
+		p := Parser{Now: now.UTC(), Layout: time.DateOnly, Zone: now.Location()}
 		var got []string
 		for _, word := range Words() {
-			day, _, _, err := p.Sent(word, "")
-			if err != nil {
-				t.Error(err)
-			}
+			day, _, _, _ := p.Sent(word, "")
 			got = append(got, day)
 		}
-		if text := strings.Join(got, " "); text != c.want {
-			t.Errorf("at %s in %s: %s, want %s", c.now, c.zone, text, c.want)
+		if text := strings.Join(got, " "); text != want {
+			t.Errorf("at %s: %s, want %s", now, text, want)
 		}
 	}
 }
