@@ -70,7 +70,7 @@ func TestMail(t *testing.T) {
 func TestCheckMemo(t *testing.T) {
 	const classic = "rrrrrrrrrrrrrrrrrrrrrhoLvTp"
 	const muxed = "MA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJUAAAAAAAAEWWQ57DW"
-	tagged, untagged := encodeXAddress("\x05\x44", 1, 12345), encodeXAddress("\x05\x44", 0, 0)
+	tagged, untagged := "X7VhTVQsCvZquSaJfFpmyN4jsRpby2g5ojW2ruDyGe2Hmcp", "X7VhTVQsCvZquSaJfFpmyN4jsRpby22Fpab7dfBr8xbHfWT"
 	for _, test := range []struct {
 		format, address, memo string
 		ok                    bool
