@@ -558,7 +558,7 @@ func TestEveryCopyHasTheNotices(t *testing.T) {
 // TestDebInstallsAndLeavesNoTrace installs the package into an empty root directory, uses what it has
 // installed, and removes it.
 func TestDebInstallsAndLeavesNoTrace(t *testing.T) {
-	need(t, "root", "dpkg", "man", "bash")
+	need(t, "root", "dpkg", "man")
 	root := t.TempDir()
 	sh(t, root, "mkdir -p var/lib/dpkg/updates; touch var/lib/dpkg/status var/lib/dpkg/available")
 	before := tree(t, root)
@@ -581,17 +581,6 @@ func TestDebInstallsAndLeavesNoTrace(t *testing.T) {
 			t.Errorf("man %s has no %q:\n%s", name, want, page)
 		}
 	}
-	const library = "/usr/share/bash-completion/bash_completion"
-	if _, err := os.Stat(library); err != nil {
-		t.Fatalf("install bash-completion: %v", err)
-	}
-	script := `PATH=$1/usr/bin:$PATH; . ` + library + `; . "$1/usr/share/bash-completion/completions/till"
-COMP_WORDS=(till withd); COMP_CWORD=1; COMP_LINE="till withd"; COMP_POINT=10; COMP_TYPE=9
-__start_till 2>/dev/null; printf '%s\n' "${COMPREPLY[@]}"`
-	if words := run1(t, "bash", "-c", script, "bash", root); strings.TrimSpace(words) != "withdraw" {
-		t.Errorf("bash completes withd to %q", words)
-	}
-
 	dpkg("--purge", "till")
 	if after := tree(t, root); !slices.Equal(before, after) {
 		t.Errorf("it left %v, and there was %v", after, before)
