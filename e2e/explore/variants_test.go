@@ -277,24 +277,10 @@ func TestUnitVariants(t *testing.T) {
 
 // patched builds the test of a package with the patches.
 func patched(t *testing.T, dir string) (program string) {
-	root, err := filepath.Abs(filepath.Join("..", ".."))
+	t.Helper()
+	program, err := overlay.Build(t.TempDir(), "patched.test", append(overlay.Bugs(), patches...), helpers, "test", "-c", "./"+dir)
 	if err != nil {
 		t.Fatal(err)
-	}
-	sources, err := overlay.Sources(root, append(overlay.Bugs(), patches...), helpers)
-	if err != nil {
-		t.Fatal(err)
-	}
-	place := t.TempDir()
-	file, err := overlay.Write(place, root, sources)
-	if err != nil {
-		t.Fatal(err)
-	}
-	program = filepath.Join(place, "patched.test")
-	build := exec.Command("go", "test", "-c", "-trimpath", "-overlay", file, "-o", program, "./"+dir)
-	build.Dir, build.Env = root, append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
 	}
 	return program
 }

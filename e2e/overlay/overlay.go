@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -19,16 +20,6 @@ import (
 // If a source has changed so that a patch does not apply, take the snippet from the new source, and keep the
 // meaning of the point or bug.
 type Patch struct{ File, Old, New string }
-
-// Patches converts the patches of a package that has a type of its own for them, for the sake of its
-// literals.
-func Patches[P ~struct{ File, Old, New string }](own []P) []Patch {
-	all := make([]Patch, len(own))
-	for i, p := range own {
-		all[i] = Patch(p)
-	}
-	return all
-}
 
 var inPatch = regexp.MustCompile(`(killpoint|\bat|[mM]utant)\("([^"]+)"\)`)
 
@@ -89,8 +80,17 @@ func Sources(root string, patches []Patch, helpers string) (map[string]string, e
 	return sources, errors.Join(problems...)
 }
 
-// Write writes the patched sources to a directory, and returns the file for the flag -overlay of go build.
-func Write(dir, root string, sources map[string]string) (string, error) {
+// Build runs go build or go test -c from the root of the repository with the patched sources, and leaves the program in
+// a directory. The flags come before the package.
+func Build(dir, name string, patches []Patch, helpers string, args ...string) (program string, err error) {
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		return "", err
+	}
+	sources, err := Sources(root, patches, helpers)
+	if err != nil {
+		return "", err
+	}
 	replace := map[string]string{}
 	for file, text := range sources {
 		copied := filepath.Join(dir, strings.ReplaceAll(file, "/", "_"))
@@ -100,9 +100,17 @@ func Write(dir, root string, sources map[string]string) (string, error) {
 		replace[filepath.Join(root, file)] = copied
 	}
 	text, err := json.Marshal(map[string]any{"Replace": replace})
-	if err != nil {
+	list := filepath.Join(dir, "overlay.json")
+	if err := errors.Join(err, os.WriteFile(list, text, 0o600)); err != nil {
 		return "", err
 	}
-	path := filepath.Join(dir, "overlay.json")
-	return path, os.WriteFile(path, text, 0o600)
+	program = filepath.Join(dir, name)
+	last := len(args) - 1
+	args = slices.Concat(args[:last], []string{"-trimpath", "-overlay", list, "-o", program}, args[last:])
+	build := exec.Command("go", args...)
+	build.Dir, build.Env = root, append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, out)
+	}
+	return program, nil
 }

@@ -20,30 +20,22 @@ import (
 var mutants = []string{
 	"synchronous-normal", // a commit is in the log, and the log is not synced
 	"synchronous-off",    // nothing is synced
-	"send-first",         // the create leaves before its claim is recorded
 	"no-directory-sync",  // a new directory or file is not synced into its directory
-	"report-first",       // an order is reported as accepted before that is recorded
 }
-
-// patch is an overlay.Patch.
-type patch struct{ File, Old, New string }
 
 const importRecord = `
 	"example.com/till/e2e/powercut/tape"
 `
 
-var patches = []patch{
-	{
-		"internal/atomicfile/atomicfile.go", `
+var patches = []overlay.Patch{
+	{File: "internal/atomicfile/atomicfile.go", Old: `
 	"runtime"
-`, `
+`, New: `
 	"runtime"
-` + importRecord,
-	},
-	{
-		"internal/atomicfile/atomicfile.go", `
+` + importRecord},
+	{File: "internal/atomicfile/atomicfile.go", Old: `
 	return errors.Join(d.Sync(), d.Close())
-`, `
+`, New: `
 	if tape.Mutant("no-directory-sync") {
 		return d.Close()
 	}
@@ -52,125 +44,76 @@ var patches = []patch{
 		tape.SyncedDirectory(dir)
 	}
 	return errors.Join(err, d.Close())
-`,
-	},
-	{
-		"internal/journal/sqlite.go", `
+`},
+	{File: "internal/journal/sqlite.go", Old: `
 	"example.com/till/internal/atomicfile"
-`, importRecord + `
+`, New: importRecord + `
 	"example.com/till/internal/atomicfile"
-`,
-	},
-	{
-		"internal/journal/sqlite.go", `
+`},
+	{File: "internal/journal/sqlite.go", Old: `
 	return atomicfile.SyncDirectory(filepath.Dir(dir))
-`, `
+`, New: `
 	tape.MadeDirectory(dir)
 	return atomicfile.SyncDirectory(filepath.Dir(dir))
-`,
-	},
-	{
-		"internal/journal/sqlite.go", `
+`},
+	{File: "internal/journal/sqlite.go", Old: `
 	return f.Close()
 }
 
-// prepareFile`, `
+// prepareFile`, New: `
 	tape.MadeFile(d.path)
 	return f.Close()
 }
 
-// prepareFile`,
-	},
-	{ // what a power cut has left is written to another directory, and is no copy
-		"internal/journal/copy.go", "if hooks(ctx).Copies ||", "if ctx != nil ||",
-	},
-	{"internal/journal/sqlite.go", `"synchronous(full)"`, `"synchronous(" + tape.SyncMode() + ")"`},
-	{ // so that the log begins again and again
-		"internal/journal/sqlite.go",
-		`"PRAGMA temp_store = memory; PRAGMA busy_timeout = 0"`,
-		`"PRAGMA temp_store = memory; PRAGMA busy_timeout = 0; PRAGMA wal_autocheckpoint = 40"`,
-	},
-	{
-		"internal/journal/marker.go", `
+// prepareFile`},
+	// what a power cut has left is written to another directory, and is no copy
+	{File: "internal/journal/copy.go", Old: "if hooks(ctx).Copies ||", New: "if ctx != nil ||"},
+	{File: "internal/journal/sqlite.go", Old: `"synchronous(full)"`, New: `"synchronous(" + tape.SyncMode() + ")"`},
+	// so that the log begins again and again
+	{File: "internal/journal/sqlite.go", Old: `"PRAGMA temp_store = memory; PRAGMA busy_timeout = 0"`, New: `"PRAGMA temp_store = memory; PRAGMA busy_timeout = 0; PRAGMA wal_autocheckpoint = 40"`},
+	{File: "internal/journal/marker.go", Old: `
 	"modernc.org/sqlite"
-`, importRecord + `
+`, New: importRecord + `
 	"modernc.org/sqlite"
-`,
-	},
-	{"internal/journal/marker.go", `"COMMIT", "PRAGMA synchronous = full")`,
-		`"COMMIT", "PRAGMA synchronous = "+tape.SyncMode())`},
-	{
-		"internal/journal/journal.go", `
+`},
+	{File: "internal/journal/marker.go", Old: `"COMMIT", "PRAGMA synchronous = full")`, New: `"COMMIT", "PRAGMA synchronous = "+tape.SyncMode())`},
+	{File: "internal/journal/journal.go", Old: `
 	"example.com/till/internal/place"
-`, importRecord + `
+`, New: importRecord + `
 	"example.com/till/internal/place"
-`,
-	},
-	{
-		"internal/journal/journal.go", `
+`},
+	{File: "internal/journal/journal.go", Old: `
 		o.steps = schema()
-`, `
+`, New: `
 		o.steps = schema()
 		if tape.FirstVersionOnly() {
 			o.steps = o.steps[:1]
 		}
-`,
-	},
-	{
-		"pkg/payout/send.go", `
+`},
+	{File: "pkg/payout/send.go", Old: `
 	"example.com/till/internal/journal"
-`, importRecord + `
+`, New: importRecord + `
 	"example.com/till/internal/journal"
-`,
-	},
-	{
-		"pkg/payout/send.go", `
-	ticket, err := s.ledger.Claim(ctx, c)
-`, `
-	if tape.Mutant("send-first") {
-		var made call
-		made.id, made.err = s.client.Withdrawals.Create(calls, requestOf(Order{OrderID: c.OrderID, Content: c.Content, Callback: c.Callback}))
-		ticket, err := s.ledger.Claim(ctx, c)
-		if err == nil {
-			order, recording := s.finish(ctx, calls, ticket, s.outcomeOf(made))
-			ended(s.recorded(ticket, made, order, recording))
-		}
-		return err
-	}
-	ticket, err := s.ledger.Claim(ctx, c)
-`,
-	},
-	{
-		"pkg/payout/send.go", `
-	return call{id, err, left.Load()}
-`, `
-	if tape.Mutant("report-first") && err == nil {
-		tape.WasReported(ticket.Order().OrderID, id)
-	}
-	return call{id, err, left.Load()}
-`,
-	},
-	{
-		"pkg/payout/send.go", `
+`},
+	{File: "pkg/payout/send.go", Old: `
 	case o.State == StateAccepted:
 		return o, nil
-`, `
+`, New: `
 	case o.State == StateAccepted:
 		tape.WasReported(o.OrderID, o.ID)
 		return o, nil
-`,
-	},
+`},
 }
 
 // TestPatchesFit fails if a patch no longer fits, or a mutant has none.
 func TestPatchesFit(t *testing.T) {
-	if _, err := overlay.Sources(filepath.Join("..", ".."), overlay.Patches(patches), ""); err != nil {
+	if _, err := overlay.Sources(filepath.Join("..", ".."), patches, ""); err != nil {
 		t.Error(err)
 	}
 	for _, name := range mutants {
 		quoted := fmt.Sprintf("tape.Mutant(%q)", name)
 		if !strings.HasPrefix(name, "synchronous-") && // in tape.SyncMode
-			!slices.ContainsFunc(patches, func(p patch) bool { return strings.Contains(p.New, quoted) }) {
+			!slices.ContainsFunc(patches, func(p overlay.Patch) bool { return strings.Contains(p.New, quoted) }) {
 			t.Errorf("no patch has the mutant %s", name)
 		}
 	}

@@ -37,25 +37,7 @@ var programDir string
 
 // program is the workload, built once from patched sources.
 var program = sync.OnceValues(func() (string, error) {
-	root, err := filepath.Abs(filepath.Join("..", ".."))
-	if err != nil {
-		return "", err
-	}
-	sources, err := overlay.Sources(root, overlay.Patches(patches), "")
-	if err != nil {
-		return "", err
-	}
-	file, err := overlay.Write(programDir, root, sources)
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(programDir, "workload")
-	cmd := exec.Command("go", "build", "-trimpath", "-overlay", file, "-o", path, "./e2e/powercut/workload")
-	cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("go build: %w\n%s", err, out)
-	}
-	return path, nil
+	return overlay.Build(programDir, "workload", patches, "", "build", "./e2e/powercut/workload")
 })
 
 func TestMain(m *testing.M) {

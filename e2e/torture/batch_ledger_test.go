@@ -3,9 +3,7 @@
 package torture
 
 import (
-	"encoding/json"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,7 +16,6 @@ import (
 // script has the instructions for the rows of one attempt.
 type script struct {
 	Attempt int
-	Key     string
 	Rows    map[string]instruction
 }
 
@@ -69,87 +66,4 @@ func (l *ledger) paused(key string) {
 		time.Sleep(2 * time.Millisecond)
 		l.mu.Lock()
 	}
-}
-
-func (l *ledger) batchControls(mux *http.ServeMux) {
-	mux.HandleFunc("/script", func(w http.ResponseWriter, r *http.Request) {
-		var s script
-		if err := json.Unmarshal([]byte(r.FormValue("script")), &s); err != nil {
-			http.Error(w, err.Error(), 400)
-			return
-		}
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.scripts[s.Attempt], l.at[s.Key], l.released[s.Attempt] = s.Rows, s.Attempt, make(chan struct{})
-	})
-	mux.HandleFunc("/steady", func(w http.ResponseWriter, r *http.Request) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.steady[r.FormValue("key")] = r.FormValue("steady") == "true"
-	})
-	mux.HandleFunc("/pause-at", func(w http.ResponseWriter, r *http.Request) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.pauses[r.FormValue("key")], _ = strconv.Atoi(r.FormValue("payments"))
-	})
-	mux.HandleFunc("/creates", func(w http.ResponseWriter, r *http.Request) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		json.NewEncoder(w).Encode(l.creates[r.FormValue("key")])
-	})
-	// over ends an attempt: calls that still wait get their answer.
-	mux.HandleFunc("/over", func(w http.ResponseWriter, r *http.Request) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		n, _ := strconv.Atoi(r.FormValue("n"))
-		if l.released[n] != nil {
-			close(l.released[n])
-			delete(l.released, n)
-		}
-	})
-	mux.HandleFunc("/settle", func(w http.ResponseWriter, r *http.Request) {
-		orders := strings.Split(r.FormValue("orders"), ",")
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		for n, p := range l.payments {
-			if p.Key == r.FormValue("key") && slices.Contains(orders, p.OrderID) {
-				l.payments[n].settled = true
-			}
-		}
-	})
-	mux.HandleFunc("/late", func(w http.ResponseWriter, r *http.Request) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		orders := []string{}
-		for _, p := range l.held {
-			if p.Key == r.FormValue("key") {
-				orders = append(orders, p.OrderID)
-			}
-		}
-		json.NewEncoder(w).Encode(orders)
-	})
-	mux.HandleFunc("/pay-late", func(w http.ResponseWriter, r *http.Request) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.held = slices.DeleteFunc(l.held, func(p payment) bool {
-			if p.Key != r.FormValue("key") {
-				return false
-			}
-			l.payments = append(l.payments, p)
-			return true
-		})
-	})
-	// forget keeps the lists of a long run short.
-	mux.HandleFunc("/forget", func(w http.ResponseWriter, r *http.Request) {
-		key := r.FormValue("key")
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.payments = slices.DeleteFunc(l.payments, func(p payment) bool { return p.Key == key })
-		for _, c := range l.creates[key] {
-			delete(l.scripts, c.Attempt)
-		}
-		delete(l.creates, key)
-		delete(l.at, key)
-		delete(l.steady, key)
-	})
 }

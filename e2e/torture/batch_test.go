@@ -108,7 +108,7 @@ func (b *batch) torture() {
 		return
 	}
 	b.finish()
-	b.ask("/forget", b.own())
+	b.ask("/forget", nil)
 }
 
 func (b *batch) wrong(format string, args ...any) {
@@ -121,11 +121,7 @@ func (b *batch) wrong(format string, args ...any) {
 }
 
 // steady sets whether the list can always be read. Then no step misses its point because a page fails.
-func (b *batch) steady(yes bool) {
-	values := b.own()
-	values.Set("steady", fmt.Sprint(yes))
-	b.ask("/steady", values)
-}
+func (b *batch) steady(yes bool) { b.ask("/steady", nil, "steady", fmt.Sprint(yes)) }
 
 // plan writes the file and makes a plan of it.
 func (b *batch) plan() {
@@ -171,7 +167,7 @@ func (b *batch) do(s batchStep) {
 	case doResolve:
 		b.doResolve(s.shots[0])
 	case doRelease:
-		b.ask("/pay-late", b.own())
+		b.ask("/release", nil)
 		b.story = append(b.story, "what was late is paid now")
 	}
 }
@@ -237,11 +233,11 @@ func (b *batch) left() (ids []string) {
 
 // script gives the ledger the instructions for the rows of an attempt.
 func (b *batch) script(attempt int, rows map[string]instruction) {
-	text, err := json.Marshal(script{attempt, "Bearer " + b.key, rows})
+	text, err := json.Marshal(script{attempt, rows})
 	if err != nil {
 		panic(err)
 	}
-	b.ask("/script", url.Values{"script": {string(text)}})
+	b.ask("/script", nil, "script", string(text))
 }
 
 // apply begins to apply the plan; end waits for it.
@@ -312,7 +308,7 @@ func (b *batch) applied(attempts ...*attempt) {
 		if a.exit == -1 {
 			b.killed++
 		}
-		b.ask("/over", url.Values{"n": {fmt.Sprint(a.n)}})
+		b.ask("/over", nil, "n", fmt.Sprint(a.n))
 	}
 	before := b.stood
 	b.look()
@@ -351,7 +347,7 @@ func (b *batch) rowsNow() []row {
 // look compares the journal with the ledger while no call is in flight.
 func (b *batch) look() {
 	b.alone()
-	b.ask("/quiet", b.own())
+	b.ask("/quiet", nil)
 	list, ok := b.rowsOfRun()
 	if !ok {
 		return
@@ -369,7 +365,7 @@ func (b *batch) look() {
 		b.wrong("the run was in the journal, and is gone")
 	}
 	paid := map[string]payment{}
-	for _, p := range b.paid("") {
+	for _, p := range b.paid() {
 		if q, twice := paid[p.OrderID]; twice {
 			b.wrong("order %s was paid twice: %s and %s", p.OrderID, q.ID, p.ID)
 		}
@@ -423,9 +419,7 @@ func (b *batch) look() {
 		}
 	}
 	if len(accepted) > 0 {
-		values := b.own()
-		values.Set("orders", strings.Join(accepted, ","))
-		b.ask("/settle", values)
+		b.ask("/settle", nil, "orders", strings.Join(accepted, ","))
 	}
 	b.stood, b.resolved = now, map[string]bool{}
 }
@@ -477,9 +471,7 @@ func (b *batch) judge(a *attempt, before map[string]row, several, retried bool) 
 		}
 	}
 	var all []created
-	if err := json.Unmarshal(b.ask("/creates", b.own()), &all); err != nil {
-		panic(err)
-	}
+	b.ask("/creates", &all)
 	asked := map[string]string{} // the fault of each order that it sent
 	for _, c := range all {
 		if c.Attempt != a.n {
@@ -494,7 +486,7 @@ func (b *batch) judge(a *attempt, before map[string]row, several, retried bool) 
 		}
 	}
 	paid := 0
-	for _, p := range b.paid("") {
+	for _, p := range b.paid() {
 		if p.Attempt != a.n || b.beside[p.OrderID] {
 			continue
 		}
@@ -713,7 +705,7 @@ func (b *batch) waiting(s applyShot) (a *attempt, end func()) {
 		close(ended)
 	}()
 	end = func() {
-		b.ask("/over", url.Values{"n": {fmt.Sprint(a.n)}})
+		b.ask("/over", nil, "n", fmt.Sprint(a.n))
 		<-ended
 		b.applied(a)
 	}
@@ -725,9 +717,7 @@ func (b *batch) waiting(s applyShot) (a *attempt, end func()) {
 		case <-time.After(2 * time.Millisecond):
 		}
 		var all []created
-		if err := json.Unmarshal(b.ask("/creates", b.own()), &all); err != nil {
-			panic(err)
-		}
+		b.ask("/creates", &all)
 		for _, c := range all {
 			if c.Attempt == a.n && c.Fault == "wait+c" {
 				return a, end
@@ -826,18 +816,15 @@ func (b *batch) noted(a *attempt) {
 
 // doResolve decides as a person who has asked the provider and got a true answer.
 func (b *batch) doResolve(s applyShot) {
-	b.ask("/quiet", b.own())
-	late, paid := []string{}, map[string]string{}
-	if err := json.Unmarshal(b.ask("/late", b.own()), &late); err != nil {
-		panic(err)
-	}
-	for _, p := range b.paid("") {
-		paid[p.OrderID] = p.ID
+	b.ask("/quiet", nil)
+	done := map[string]bool{} // or on its way
+	for _, p := range slices.Concat(b.paid(), b.held()) {
+		done[p.OrderID] = true
 	}
 	args := []string{"withdraw", "resolve", "--not-sent", "--reason", "the provider says so", "--yes"}
 	var ids []string
 	for id, o := range b.stood {
-		if (o.State == "unknown" || o.State == "sending") && paid[id] == "" && !slices.Contains(late, id) {
+		if (o.State == "unknown" || o.State == "sending") && !done[id] {
 			ids = append(ids, id)
 		}
 	}
@@ -865,7 +852,7 @@ func (b *batch) settle() {
 		if b.failed() {
 			return
 		}
-		b.ask("/pay-late", b.own())
+		b.ask("/release", nil)
 		b.look()
 		b.doReconcile(applyShot{shot: shot{random: b.ending.next()}})
 		b.doResolve(applyShot{shot: shot{random: b.ending.next()}})

@@ -159,18 +159,22 @@ func (r *run) start() {
 	})
 }
 
-// ask sends a request to the ledger's controls.
-func (r *run) ask(path string, values url.Values) []byte {
+// ask sends a request to the ledger's controls, and decodes the answer unless it is not wanted.
+func (r *run) ask(path string, answer any, values url.Values) {
 	resp, err := http.Get("http://" + r.control + path + "?" + values.Encode())
 	if err == nil {
 		defer resp.Body.Close()
 		var body []byte
-		if body, err = io.ReadAll(resp.Body); err == nil && resp.StatusCode == 200 {
-			return body
+		body, err = io.ReadAll(resp.Body)
+		if resp.StatusCode != 200 {
+			err = fmt.Errorf("%s: %s", resp.Status, body)
+		} else if err == nil && answer != nil {
+			err = json.Unmarshal(body, answer)
 		}
-		err = errors.Join(err, fmt.Errorf("%s: %s", resp.Status, body))
 	}
-	panic(fmt.Sprintf("the ledger's control %s: %v", path, err)) // without it, no result is valid
+	if err != nil {
+		panic(fmt.Sprintf("the ledger's control %s: %v", path, err)) // without it, no result is valid
+	}
 }
 
 func (r *run) violate(format string, args ...any) {
@@ -215,7 +219,8 @@ func (r *run) world(n int) *world {
 	if err != nil {
 		panic(err)
 	}
-	w.dir, w.door = dir, string(r.ask("/door", nil))
+	w.dir = dir
+	r.ask("/door", &w.door, nil)
 	profile := fmt.Sprintf(`current: w
 profiles:
   w:
@@ -236,12 +241,14 @@ profiles:
 	return w
 }
 
-// own returns the values that name the merchant to the ledger.
-func (w *world) own() url.Values { return url.Values{"key": {"Bearer " + w.key}, "door": {w.door}} }
-
-// remove removes the ledger's resources of this world.
-func (w *world) remove() {
-	w.ask("/remove", w.own())
+// ask sends a request about the merchant to the ledger's controls, with pairs of a name and a value, and decodes the
+// answer unless it is not wanted.
+func (w *world) ask(path string, answer any, pairs ...string) {
+	values := url.Values{"key": {"Bearer " + w.key}, "door": {w.door}}
+	for i := 0; i < len(pairs); i += 2 {
+		values.Set(pairs[i], pairs[i+1])
+	}
+	w.run.ask(path, answer, values)
 }
 
 // till runs the program to its end, which may be a kill.
@@ -257,7 +264,7 @@ func (w *world) begin(a *attempt, args ...string) {
 		program = w.patched
 	}
 	if a.shot.refuse {
-		w.ask("/refuse", w.own())
+		w.ask("/refuse", nil)
 	}
 	a.cmd = exec.Command(program, args...)
 	a.cmd.Dir = w.dir
@@ -333,7 +340,7 @@ func (w *world) end(a *attempt) *attempt {
 		a.meet.came(a.cmd.Process.Pid)
 	}
 	if a.shot.refuse {
-		w.ask("/open", w.own())
+		w.ask("/open", nil)
 	}
 	status := a.cmd.ProcessState.Sys().(syscall.WaitStatus)
 	a.exit = status.ExitStatus()
@@ -469,17 +476,15 @@ func (w *world) rows(address string) []row {
 	return rows
 }
 
-func (w *world) paid(address string) (all []payment) {
-	text := w.ask("/payments", url.Values{"key": {"Bearer " + w.key}, "address": {address}})
-	if err := json.Unmarshal(text, &all); err != nil {
-		panic(err)
-	}
+// paid returns the payments of the merchant, and held those that are late: all, or with pairs some.
+func (w *world) paid(pairs ...string) (all []payment) {
+	w.ask("/payments", &all, pairs...)
 	return all
 }
 
-func (w *world) held(address string) bool {
-	n, _ := strconv.Atoi(string(w.ask("/held", url.Values{"address": {address}})))
-	return n > 0
+func (w *world) held(pairs ...string) (all []payment) {
+	w.ask("/held", &all, pairs...)
+	return all
 }
 
 // finish compares the whole journal with the whole ledger.
@@ -508,7 +513,7 @@ func (w *world) finish() {
 		}
 	}
 	ledger := map[string]payment{}
-	for _, p := range w.paid("") {
+	for _, p := range w.paid() {
 		if q, twice := ledger[p.OrderID]; twice {
 			w.violate("%s: order %s was paid twice: %s and %s", w.name, p.OrderID, q.ID, p.ID)
 		}

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -105,64 +106,78 @@ func (l *ledger) kill(n int) {
 	<-ack
 }
 
+// controls are what the tests ask the ledger for and tell it. All but two of them hold its lock.
 func (l *ledger) controls() http.Handler {
 	mux := http.NewServeMux()
-	l.batchControls(mux)
-	mux.HandleFunc("/payments", func(w http.ResponseWriter, r *http.Request) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		found := []payment{}
-		for _, p := range l.payments {
-			if p.Key == r.FormValue("key") && (r.FormValue("address") == "" || p.Address == r.FormValue("address")) {
-				found = append(found, p)
+	for path, do := range map[string]func(q url.Values) any{
+		"/payments": func(q url.Values) any { return slices.Collect(chosen(l.payments, q)) },
+		"/held":     func(q url.Values) any { return slices.Collect(chosen(l.held, q)) },
+		"/release": func(q url.Values) any {
+			l.payments = slices.AppendSeq(l.payments, chosen(l.held, q))
+			l.held = slices.DeleteFunc(l.held, func(p payment) bool { return p.isOf(q) })
+			return nil
+		},
+		"/settle": func(q url.Values) any {
+			for n := range l.payments {
+				l.payments[n].settled = l.payments[n].settled || l.payments[n].isOf(q)
 			}
-		}
-		json.NewEncoder(w).Encode(found)
-	})
-	mux.HandleFunc("/held", func(w http.ResponseWriter, r *http.Request) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		n := 0
-		for _, p := range l.held {
-			if p.Address == r.FormValue("address") {
-				n++
+			return nil
+		},
+		"/reached": func(url.Values) any { return l.reached },
+		"/creates": func(q url.Values) any { return l.creates[q.Get("key")] },
+		"/door":    func(url.Values) any { return l.newDoor() },
+		"/refuse": func(q url.Values) any {
+			l.shut(q.Get("door"))
+			return nil
+		},
+		"/remove": func(q url.Values) any { // for ever
+			l.shut(q.Get("door"))
+			delete(l.doors, q.Get("door"))
+			return nil
+		},
+		"/script": func(q url.Values) any {
+			var s script
+			if err := json.Unmarshal([]byte(q.Get("script")), &s); err != nil {
+				panic(err)
 			}
-		}
-		fmt.Fprint(w, n)
-	})
-	mux.HandleFunc("/release", func(w http.ResponseWriter, r *http.Request) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.held = slices.DeleteFunc(l.held, func(p payment) bool {
-			if p.Address != r.FormValue("address") {
-				return false
+			l.scripts[s.Attempt], l.at[q.Get("key")], l.released[s.Attempt] = s.Rows, s.Attempt, make(chan struct{})
+			return nil
+		},
+		"/steady": func(q url.Values) any {
+			l.steady[q.Get("key")] = q.Get("steady") == "true"
+			return nil
+		},
+		"/pause-at": func(q url.Values) any {
+			l.pauses[q.Get("key")], _ = strconv.Atoi(q.Get("payments"))
+			return nil
+		},
+		"/over": func(q url.Values) any { // calls of an attempt that still wait get their answer
+			n, _ := strconv.Atoi(q.Get("n"))
+			if l.released[n] != nil {
+				close(l.released[n])
+				delete(l.released, n)
 			}
-			l.payments = append(l.payments, p)
-			return true
+			return nil
+		},
+		"/forget": func(q url.Values) any { // keeps the lists of a long run short
+			key := q.Get("key")
+			l.payments = slices.DeleteFunc(l.payments, func(p payment) bool { return p.Key == key })
+			for _, c := range l.creates[key] {
+				delete(l.scripts, c.Attempt)
+			}
+			delete(l.creates, key)
+			delete(l.at, key)
+			delete(l.steady, key)
+			return nil
+		},
+	} {
+		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+			r.ParseForm()
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			json.NewEncoder(w).Encode(do(r.Form))
 		})
-	})
-	mux.HandleFunc("/reached", func(w http.ResponseWriter, r *http.Request) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		json.NewEncoder(w).Encode(l.reached)
-	})
-	mux.HandleFunc("/settled", func(w http.ResponseWriter, r *http.Request) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		for n := range l.payments {
-			if l.payments[n].Address == r.FormValue("address") {
-				l.payments[n].settled = true
-			}
-		}
-	})
-	mux.HandleFunc("/door", func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprint(w, l.newDoor())
-	})
-	mux.HandleFunc("/refuse", func(w http.ResponseWriter, r *http.Request) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.shut(r.FormValue("door"))
-	})
+	}
 	mux.HandleFunc("/open", func(w http.ResponseWriter, r *http.Request) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -175,15 +190,25 @@ func (l *ledger) controls() http.Handler {
 		}
 		http.Error(w, "the port is gone", 500)
 	})
-	// remove shuts a door permanently.
-	mux.HandleFunc("/remove", func(w http.ResponseWriter, r *http.Request) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.shut(r.FormValue("door"))
-		delete(l.doors, r.FormValue("door"))
-	})
 	mux.HandleFunc("/quiet", l.quiet)
 	return mux
+}
+
+// isOf reports whether a payment is of a merchant, and of an address or some orders if they are named.
+func (p payment) isOf(q url.Values) bool {
+	return p.Key == q.Get("key") && (!q.Has("address") || p.Address == q.Get("address")) &&
+		(!q.Has("orders") || slices.Contains(strings.Split(q.Get("orders"), ","), p.OrderID))
+}
+
+// chosen has the payments that are of a request.
+func chosen(all []payment, q url.Values) iter.Seq[payment] {
+	return func(yield func(payment) bool) {
+		for _, p := range all {
+			if p.isOf(q) && !yield(p) {
+				return
+			}
+		}
+	}
 }
 
 // Ports below those that the system gives to clients. The port of a door must still be free after the door
@@ -192,8 +217,6 @@ const firstPort, ports = 20000, 12000
 
 // newDoor opens a door at a free port.
 func (l *ledger) newDoor() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	for {
 		l.port = firstPort + (l.port+1-firstPort)%ports
 		door := fmt.Sprintf("127.0.0.1:%d", l.port)

@@ -4,7 +4,6 @@ package torture
 
 import (
 	"fmt"
-	"net/url"
 	"strings"
 	"time"
 )
@@ -116,7 +115,7 @@ func (o *order) do(s step) {
 	case doResolve:
 		o.resolve(s.shots[0])
 	case doRelease:
-		o.ask("/release", url.Values{"address": {o.content[0].address}})
+		o.ask("/release", nil, "address", o.content[0].address)
 		o.story = append(o.story, "what was late is paid now")
 	}
 }
@@ -256,15 +255,15 @@ func (o *order) noteRun(a *attempt) {
 
 // resolve decides as a person who has asked the provider and got a true answer.
 func (o *order) resolve(s shot) {
-	o.ask("/quiet", o.own())
+	o.ask("/quiet", nil)
 	address := o.content[0].address
-	open, truth := o.open(), o.paid(address)
+	open, truth := o.open(), o.paid("address", address)
 	if open.State != "unknown" {
 		return
 	}
 	var a *attempt
 	switch {
-	case o.held(address): // the provider is still checking
+	case len(o.held("address", address)) > 0: // the provider is still checking
 		return
 	case len(truth) == 0:
 		a = o.till(&attempt{shot: s}, "withdraw", "resolve", open.OrderID, "--not-sent", "--reason",
@@ -291,9 +290,9 @@ func (o *order) settle() {
 		if o.failed() {
 			return
 		}
-		o.ask("/release", url.Values{"address": {address}})
-		o.ask("/quiet", o.own())
-		truth, open := o.paid(address), o.noticed()
+		o.ask("/release", nil, "address", address)
+		o.ask("/quiet", nil)
+		truth, open := o.paid("address", address), o.noticed()
 		if len(truth) > 1 {
 			o.wrong("it was paid %d times: %s and %s", len(truth), truth[0].ID, truth[1].ID)
 			return
@@ -361,7 +360,7 @@ func (o *order) again(truth []payment) {
 // check compares the settled order with the ledger.
 func (o *order) check() {
 	address := o.content[0].address
-	truth := o.paid(address)
+	truth := o.paid("address", address)
 	if len(truth) > 1 {
 		o.wrong("it was paid %d times: %s and %s", len(truth), truth[0].ID, truth[1].ID)
 	}
@@ -396,5 +395,5 @@ func (o *order) check() {
 			o.wrong("an attempt printed %s, which the ledger does not have: %s", id, a.what)
 		}
 	}
-	o.ask("/settled", url.Values{"address": {address}})
+	o.ask("/settle", nil, "address", address)
 }

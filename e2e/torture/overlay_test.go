@@ -4,8 +4,6 @@ package torture
 
 import (
 	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,12 +13,11 @@ import (
 	"example.com/till/e2e/overlay"
 )
 
-// patch is an overlay.Patch. Its new code may call the functions of helpers:
+// The code of a patch may call the functions of helpers:
 //
 //	killpoint("NAME")   a point
 //	at("NAME")          the same, for something other than a kill
 //	mutant("NAME")      whether the program is to have this bug
-type patch struct{ File, Old, New string }
 
 // points are the places inside the program where it can be killed. The patches below have their names.
 var points = []string{"before-intent", "in-intent", "after-intent", "before-connect", "before-first-byte", "mid-body",
@@ -160,120 +157,95 @@ func mutant(name string) bool { return os.Getenv("TILL_TORTURE_MUTANT") == name 
 
 // allPatches returns the patches that the program is built with. The bugs that other tests look for too are
 // in overlay.Bugs, and come first.
-func allPatches() []overlay.Patch { return append(overlay.Bugs(), overlay.Patches(patches)...) }
+func allPatches() []overlay.Patch { return append(overlay.Bugs(), patches...) }
 
-var patches = []patch{
-	{
-		"pkg/payout/send.go", `
+var patches = []overlay.Patch{
+	{File: "pkg/payout/send.go", Old: `
 	ticket, err := s.ledger.Claim(ctx, c)
-`, `
+`, New: `
 	killpoint("before-intent")
 	waitForOthers() // so that two that run at the same moment have both found nothing when they come to the record
 	ticket, err := s.ledger.Claim(ctx, c)
 	if err == nil {
 		killpoint("after-intent")
 	}
-`,
-	},
-	{
-		"pkg/payout/send.go", `
+`},
+	{File: "pkg/payout/send.go", Old: `
 		call := s.call(ctx, calls, ticket)
-		out`, `
+		out`, New: `
 		call := s.call(ctx, calls, ticket)
 		killpoint("before-outcome")
-		out`,
-	},
-	{
-		"pkg/payout/send.go", `
+		out`},
+	{File: "pkg/payout/send.go", Old: `
 			order, recording, another, err = s.ledger.FinishAndClaim(ctx, ticket, out, *next)
-`, `
+`, New: `
 			killpoint("before-intent")
 			waitForOthers()
 			order, recording, another, err = s.ledger.FinishAndClaim(ctx, ticket, out, *next)
 			if err == nil {
 				killpoint("after-intent")
 			}
-`,
-	},
-	{
-		"pkg/payout/send.go", `
+`},
+	{File: "pkg/payout/send.go", Old: `
 		ended(s.recorded(ticket, call, order, recording))
-`, `
+`, New: `
 		killpoint("after-outcome")
 		ended(s.recorded(ticket, call, order, recording))
 		killpoint("between-rows")
-`,
-	},
-	{
-		"pkg/payout/send.go", `
+`},
+	{File: "pkg/payout/send.go", Old: `
 			return fmt.Errorf("%s have passed since it was recorded, too many to send it still", late.Round(time.Second))
 		}
-`, `
+`, New: `
 			return fmt.Errorf("%s have passed since it was recorded, too many to send it still", late.Round(time.Second))
 		}
 		killpoint("before-first-byte")
-`,
-	},
-	{
-		"pkg/payout/send.go", `
+`},
+	{File: "pkg/payout/send.go", Old: `
 	id, err := s.client.Withdrawals.Create(s.observeDate(calls), requestOf(ticket.Order()))
-	if mutant`, `
+	if mutant`, New: `
 	killpoint("before-connect")
 	id, err := s.client.Withdrawals.Create(s.observeDate(calls), requestOf(ticket.Order()))
-	if mutant`,
-	},
-	{
-		"pkg/payout/list.go", `
+	if mutant`},
+	{File: "pkg/payout/list.go", Old: `
 	pauseBetween = time.Second
-`, `
+`, New: `
 	pauseBetween = 10 * time.Millisecond
-`,
-	},
-	{
-		"pkg/payout/journal.go", `
+`},
+	{File: "pkg/payout/journal.go", Old: `
 	j, err := journal.Open(ctx, where, journal.Options{Now: time.Now, SinceBoot: journal.SinceBoot, User: name, Host: host, Existing: existing})
-`, `
+`, New: `
 	j, err := journal.Open(ctx, where, journal.Options{Now: clock, SinceBoot: func() (string, time.Duration) {
 		boot, since := journal.SinceBoot()
 		return boot, since + durationOf("passed")
 	}, User: name, Host: host, Existing: existing})
-`,
-	},
-	{
-		"pkg/payout/sender.go", `
-		now: time.Now, skew:`, `
-		now: clock, skew:`,
-	},
-	{
-		"cmd/till/main.go", `
+`},
+	{File: "pkg/payout/sender.go", Old: `
+		now: time.Now, skew:`, New: `
+		now: clock, skew:`},
+	{File: "cmd/till/main.go", Old: `
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ, Now: time.Now,
-`, `
+`, New: `
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ, Now: clock,
-`,
-	},
-	{
-		"cmd/till/main.go", `
+`},
+	{File: "cmd/till/main.go", Old: `
 	"os"
 	"time"
-`, `
+`, New: `
 	"os"
-`,
-	},
-	{
-		"internal/journal/tx.go", `
+`},
+	{File: "internal/journal/tx.go", Old: `
 	"strings"
-`, `
+`, New: `
 	"strings"
 	"syscall"
-`,
-	},
-	{
-		"internal/journal/tx.go", `
+`},
+	{File: "internal/journal/tx.go", Old: `
 	if err := j.dialect.commit(ctx, j.conn); err != nil {
 		return err
 	}
 	committed = true
-`, `
+`, New: `
 	claims, outcomes := inClaim, inOutcome
 	inClaim, inOutcome = false, false
 	if claims {
@@ -306,106 +278,85 @@ var patches = []patch{
 	if claims {
 		killpoint("after-commit")
 	}
-`,
-	},
-	{
-		"internal/journal/claim.go", `
+`},
+	{File: "internal/journal/claim.go", Old: `
 	now, err := t.happen(old, e)
-`, `
+`, New: `
 	killpoint("in-intent")
 	inClaim = true
 	now, err := t.happen(old, e)
-`,
-	},
-	{
-		"internal/journal/finish.go", `
+`},
+	{File: "internal/journal/finish.go", Old: `
 	out.Reason = keepable(out.Reason)
-`, `
+`, New: `
 	inOutcome = true
 	killpoint("in-outcome")
 	out.Reason = keepable(out.Reason)
-`,
-	},
-	{
-		"internal/journal/query.go", `
+`},
+	{File: "internal/journal/query.go", Old: `
 const mostAtOnce = 64
-`, `
+`, New: `
 const mostAtOnce = 7 // so that a small plan has parts
-`,
-	},
-	{
-		"internal/journal/run.go", `
+`},
+	{File: "internal/journal/run.go", Old: `
 	rowsInAPiece = 1024
-`, `
+`, New: `
 	rowsInAPiece = 7
-`,
-	},
-	{
-		"internal/journal/run.go", `
+`},
+	{File: "internal/journal/run.go", Old: `
 		time.Sleep(betweenPieces)
 	}
-	return l.locked(ctx,`, `
+	return l.locked(ctx,`, New: `
 		killpoint("in-run")
 		time.Sleep(betweenPieces)
 	}
 	killpoint("in-run")
-	return l.locked(ctx,`,
-	},
-	{
-		"pkg/payout/apply.go", `
+	return l.locked(ctx,`},
+	{File: "pkg/payout/apply.go", Old: `
 	if err != nil {
 		return accountChanged(err)
 	}
-	if !run.New && !a.Begun() {`, `
+	if !run.New && !a.Begun() {`, New: `
 	killpoint("after-run")
 	if err != nil {
 		return accountChanged(err)
 	}
-	if !run.New && !a.Begun() {`,
-	},
-	{
-		"internal/cmdutil/outfile.go", `
+	if !run.New && !a.Begun() {`},
+	{File: "internal/cmdutil/outfile.go", Old: `
 	buffered := bufio.NewWriter(file)
 	err = fill(buffered)
 	if err == nil {
-`, `
+`, New: `
 	buffered := bufio.NewWriterSize(file, 1<<20)
 	err = fill(struct{ io.Writer }{buffered}) // a writer of CSV would flush it
 	killpoint("in-results") // nothing of it is written
 	if err == nil {
-`,
-	},
-	{
-		"internal/cmdutil/outfile.go", `
+`},
+	{File: "internal/cmdutil/outfile.go", Old: `
 	return file.Commit()
-`, `
+`, New: `
 	killpoint("before-rename")
 	err = file.Commit()
 	killpoint("after-rename")
 	return err
-`,
-	},
-	{
-		"pkg/api/client.go", `
+`},
+	{File: "pkg/api/client.go", Old: `
 	h := http.Header{"User-Agent": {o.userAgent}, "Accept": {"application/json"}}
-`, `
+`, New: `
 	h := http.Header{"User-Agent": {o.userAgent}, "Accept": {"application/json"}}
 	if n := attemptNumber(); n != "" {
 		h["X-Torture"] = []string{n}
 	}
-`,
-	},
-	{
-		"pkg/api/gate.go", `
+`},
+	{File: "pkg/api/gate.go", Old: `
 	n, err := c.Conn.Write(b)
-`, `
+`, New: `
 	if first && c.before != nil && len(b) > 40 && at("mid-body") {
 		c.Conn.Write(b[:len(b)-40])
 		die()
 	}
 	n, err := c.Conn.Write(b)
-`,
-	},
+`},
 }
 
 // programs has the program without and with the patches. Both are built once, into a directory of TestMain.
@@ -418,36 +369,15 @@ type programs struct {
 
 func (b *programs) get(t *testing.T) (clean, patched string) {
 	t.Helper()
-	b.once.Do(func() { b.err = b.build() })
+	b.once.Do(func() {
+		if b.clean, b.err = overlay.Build(b.dir, "till", nil, "", "build", "./cmd/till"); b.err == nil {
+			b.patched, b.err = overlay.Build(b.dir, "till-patched", allPatches(), helpers, "build", "./cmd/till")
+		}
+	})
 	if b.err != nil {
 		t.Fatal(b.err)
 	}
 	return b.clean, b.patched
-}
-
-func (b *programs) build() error {
-	root, err := filepath.Abs(filepath.Join("..", ".."))
-	if err != nil {
-		return err
-	}
-	sources, err := overlay.Sources(root, allPatches(), helpers)
-	if err != nil {
-		return err
-	}
-	file, err := overlay.Write(b.dir, root, sources)
-	if err != nil {
-		return err
-	}
-	b.clean, b.patched = filepath.Join(b.dir, "till"), filepath.Join(b.dir, "till-patched")
-	for _, args := range [][]string{{"build", "-trimpath", "-o", b.clean, "./cmd/till"},
-		{"build", "-trimpath", "-overlay", file, "-o", b.patched, "./cmd/till"}} {
-		cmd := exec.Command("go", args...)
-		cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, out)
-		}
-	}
-	return nil
 }
 
 // TestPatchesFit fails if a patch no longer fits. Otherwise it could go unnoticed that a point is never

@@ -67,7 +67,7 @@ func TestSeveralMachines(t *testing.T) {
 
 func (b *batch) disaster(what string, rng *rand.Rand) {
 	var attempts []*attempt
-	before := len(b.paid(""))
+	before := len(b.paid())
 	b.pauseAt(before + untilOver)
 	for range 3 {
 		s := applyShot{several: true, concurrency: 4, rate: "10/s"}
@@ -79,7 +79,7 @@ func (b *batch) disaster(what string, rng *rand.Rand) {
 		b.endAll(attempts)
 		close(ended)
 	}()
-	for len(b.paid("")) < before+untilIt {
+	for len(b.paid()) < before+untilIt {
 		select {
 		case <-ended:
 			b.applied(attempts...)
@@ -107,7 +107,7 @@ func (b *batch) disaster(what string, rng *rand.Rand) {
 	}
 	b.story = append(b.story, what)
 	// They continue, or stop because of the disaster.
-	for at := len(b.paid("")) + rng.IntN(20); len(b.paid("")) < min(at, before+untilOver); {
+	for at := len(b.paid()) + rng.IntN(20); len(b.paid()) < min(at, before+untilOver); {
 		select {
 		case <-ended:
 			at = 0
@@ -128,11 +128,7 @@ func (b *batch) disaster(what string, rng *rand.Rand) {
 }
 
 // pauseAt has the ledger delay all payments of the merchant beyond a number; 0 ends the delay.
-func (b *batch) pauseAt(payments int) {
-	values := b.own()
-	values.Set("payments", fmt.Sprint(payments))
-	b.ask("/pause-at", values)
-}
+func (b *batch) pauseAt(payments int) { b.ask("/pause-at", nil, "payments", fmt.Sprint(payments)) }
 
 func (b *batch) endSessions(limit string) {
 	ctx := context.Background()

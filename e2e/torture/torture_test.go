@@ -4,7 +4,6 @@ package torture
 
 import (
 	"cmp"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"maps"
@@ -163,7 +162,7 @@ func (r *run) all() {
 		} else {
 			os.RemoveAll(w.dir)
 		}
-		w.remove()
+		w.ask("/remove", nil)
 	}
 }
 
@@ -197,9 +196,7 @@ func TestBatchCrashes(t *testing.T) {
 // missed returns the events that a run of batches should have and has not had yet.
 func (r *run) missed() (all []string) {
 	var reached map[string]int
-	if err := json.Unmarshal(r.ask("/reached", nil), &reached); err != nil {
-		r.t.Fatal(err)
-	}
+	r.ask("/reached", &reached, nil)
 	for _, name := range faults {
 		if reached[name] == 0 && !slices.Contains(all, ledgerDoes+name) {
 			all = append(all, ledgerDoes+name)
@@ -270,7 +267,7 @@ func (r *run) allBatches(server *pgtest.Server) {
 				}
 				b := r.batch(n, p, where)
 				b.torture()
-				b.remove()
+				b.ask("/remove", nil)
 				if r.failed() && r.mutant == "" {
 					r.t.Logf("batch %d: its configuration and its journal are kept in %s %s", n, b.dir, b.journal)
 				} else {
@@ -348,9 +345,7 @@ func (r *run) report(t *testing.T, orders, commands string, began time.Time) (re
 	t.Logf("exit codes of %s (-1: killed): %s", commands, counts(r.exits))
 	t.Logf("kills: %s", counts(r.byWhat))
 	t.Logf("commands killed: %s", counts(r.byCommand))
-	if err := json.Unmarshal(r.ask("/reached", nil), &reached); err != nil {
-		t.Fatal(err)
-	}
+	r.ask("/reached", &reached, nil)
 	t.Logf("what the ledger did with creates (+c: it paid): %s", counts(reached))
 	return reached
 }
