@@ -22,7 +22,7 @@
 //     of switches, which are steps at which another process or an event comes first although the current
 //     process could go on, and a number of faults. A run ends early if it reaches a state that another run
 //     has reached with as much of the bound left: state_test.go says what a state is. A schedule that
-//     violates an invariant is made shorter.
+//     violates an invariant is reported.
 //   - variants_test.go puts bugs into the code, one at a time, which must be found. The crash tests look for
 //     most of the first ones too: their patches are in package overlay, and the others in patches_test.go.
 //   - ground_test.go keeps the journal and the files with which every run begins. The journal is in SQLite or

@@ -48,7 +48,7 @@ type explorer struct {
 	t     *testing.T
 	world *world
 	dir   string
-	base  ground
+	base  *database // nil in SQLite
 	files folder
 	bound cost
 	seen  map[uint64][]cost
@@ -62,7 +62,7 @@ func newExplorer(t *testing.T, w *world) *explorer {
 		t.Cleanup(func() { os.RemoveAll(memory) })
 		dir = memory
 	}
-	e := &explorer{t: t, world: w, dir: dir, base: &file{dir: dir}, files: folder{dir: dir}}
+	e := &explorer{t: t, world: w, dir: dir, files: folder{dir: dir}}
 	if *inDatabase {
 		e.base = newDatabase(t)
 	}
@@ -78,7 +78,7 @@ func (e *explorer) makeBase() {
 		ctx := context.Background()
 		r := &run{world: &world{empty: true}}
 		p := &process{r: r, quiet: true, told: map[string]string{}}
-		j, err := payout.OpenJournal(p.watched(), e.base.place())
+		j, err := payout.OpenJournal(p.watched(), e.place())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,7 +114,7 @@ func (e *explorer) run(schedule []int, seen map[uint64][]cost) *run {
 	if err := errors.Join(e.base.restore(), e.files.restore()); err != nil {
 		e.t.Fatal(err)
 	}
-	r := &run{world: e.world, dir: e.dir, place: e.base.place(), schedule: schedule, bound: e.bound,
+	r := &run{world: e.world, dir: e.dir, place: e.place(), schedule: schedule, bound: e.bound,
 		visited: seen}
 	r.do(e.t)
 	e.schedules++
@@ -159,42 +159,6 @@ func chosen(steps []step) (all []int) {
 		all = append(all, s.chosen)
 	}
 	return all
-}
-
-// shrink looks for a shorter schedule that still violates an invariant.
-func (e *explorer) shrink(r *run) *run {
-	e.bound = cost{100, 100}
-	for again := true; again; {
-		again = false
-		schedule := chosen(r.steps)
-		for i := range schedule {
-			if schedule[i] == 0 {
-				continue
-			}
-			first := slices.Concat(schedule[:i], []int{0}, schedule[i+1:])
-			without := slices.Delete(slices.Clone(schedule), i, i+1)
-			for _, instead := range [][]int{first, without} {
-				if shorter := e.run(instead, nil); shorter.violation != "" && weight(shorter) < weight(r) {
-					r, again = shorter, true
-					break
-				}
-			}
-			if again {
-				break
-			}
-		}
-	}
-	return r
-}
-
-// weight counts the choices that differ from the first option, and then the steps.
-func weight(r *run) (n int) {
-	for _, s := range r.steps {
-		if s.chosen != 0 {
-			n += 1000
-		}
-	}
-	return n + len(r.steps)
 }
 
 // text formats the choices of a schedule that differ from the first option, as STEP:OPTION.
@@ -256,7 +220,7 @@ func TestExplore(t *testing.T) {
 				e.schedules, e.steps = 0, 0
 				began := time.Now()
 				if r := e.explore(b); r != nil {
-					t.Fatal(e.shrink(r).report())
+					t.Fatal(r.report())
 				}
 				took := time.Since(began).Seconds()
 				t.Logf("switches %d, faults %d: %d schedules in %.1f s", b.switches, b.faults, e.schedules, took)

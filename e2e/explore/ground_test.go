@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -13,34 +12,16 @@ import (
 	"example.com/till/e2e/pgtest"
 )
 
-// A ground keeps the journal with which every run begins.
-type ground interface {
-	place() string
-	keep() error    // keeps the journal as it is now
-	restore() error // makes it like that again
-}
-
-// file is the ground for SQLite. If there is one, it is in a directory in memory.
-type file struct {
-	dir     string
-	content []byte
-}
-
-func (f *file) place() string { return filepath.Join(f.dir, "journal.db") }
-
-func (f *file) keep() (err error) {
-	f.content, err = os.ReadFile(f.place())
-	return err
-}
-
-func (f *file) restore() error {
-	for _, end := range []string{"-wal", "-shm", ".lock"} {
-		os.Remove(f.place() + end)
+// place returns where the journal is.
+func (e *explorer) place() string {
+	if e.base != nil {
+		return e.base.address
 	}
-	return os.WriteFile(f.place(), f.content, 0o600)
+	return filepath.Join(e.dir, "journal.db")
 }
 
-// A folder keeps the other files with which every run begins: the plan, and the signatures next to it.
+// A folder keeps the files with which every run begins: the plan, the signatures next to it, and a journal in SQLite. If
+// there is one, it is in a directory in memory.
 type folder struct {
 	dir  string
 	kept map[string][]byte
@@ -67,18 +48,17 @@ func (f *folder) restore() error {
 	return err
 }
 
-// each calls do with the files that are not the journal's.
 func (f *folder) each(do func(name string) error) error {
 	all, err := os.ReadDir(f.dir)
 	for _, one := range all {
-		if !one.IsDir() && !strings.HasPrefix(one.Name(), "journal.db") {
+		if !one.IsDir() {
 			err = errors.Join(err, do(filepath.Join(f.dir, one.Name())))
 		}
 	}
 	return err
 }
 
-// database is the ground for PostgreSQL.
+// A database keeps a journal in PostgreSQL.
 type database struct {
 	address string
 	conn    *pgx.Conn
@@ -94,9 +74,10 @@ func newDatabase(t *testing.T) *database {
 	return d
 }
 
-func (d *database) place() string { return d.address }
-
 func (d *database) keep() error {
+	if d == nil {
+		return nil
+	}
 	_, err := d.conn.Exec(context.Background(), `CREATE SCHEMA kept;
 		DO $$ DECLARE t text; BEGIN
 			FOR t IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' LOOP
@@ -108,6 +89,9 @@ func (d *database) keep() error {
 
 // restore also sets the counters of the tables, so that a run always makes the same numbers.
 func (d *database) restore() error {
+	if d == nil {
+		return nil
+	}
 	_, err := d.conn.Exec(context.Background(), `SET session_replication_role = replica;
 		DO $$ DECLARE t text; s text; BEGIN
 			FOR t IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' LOOP

@@ -5,24 +5,16 @@ import (
 	"database/sql"
 	"encoding/csv"
 	"errors"
-	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"example.com/till/internal/cmdutil"
 	"example.com/till/pkg/api"
-	"example.com/till/pkg/payout"
 )
 
-const (
-	planFile    = "a.plan"
-	resultsFile = "results.csv"
-)
+const planFile = "a.plan"
 
 // outside is what has happened apart from the processes and the service.
 type outside struct {
@@ -194,47 +186,10 @@ func (p *process) ends() {
 	}
 }
 
-// writes is the end of till payout apply: it replaces the file of the results.
-func writes(name string) actor {
-	return actor{name, func(p *process) {
-		file := cmdutil.OutFile{Path: filepath.Join(p.r.dir, resultsFile), Mode: 0o600}
-		err := file.Replace(func(w io.Writer) error {
-			for o, err := range p.sender().Orders(p.ctx, payout.Filter{}) {
-				if err != nil {
-					return err
-				}
-				fmt.Fprintln(w, o.OrderID, o.State, o.ID)
-				p.r.results()
-				at := []choice{{}, dead}
-				if p.pass(&point{what: "has written a row of the results", choices: at}).kind == dies {
-					return errGone
-				}
-			}
-			return nil
-		})
-		if p.r.results(); err != nil && !p.dead {
-			p.r.tell("%s has not written the results: %v", name, err)
-		}
-	}}
-}
-
-// results checks that the file of the results is complete at any moment.
-func (r *run) results() {
-	text, err := os.ReadFile(filepath.Join(r.dir, resultsFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return
-	}
-	if n := bytes.Count(text, []byte("\n")); n != len(r.journal.now) {
-		r.violated("the file of the results has %d of %d orders (%v)", n, len(r.journal.now), err)
-	}
-}
-
 // outsideWorlds returns the worlds in which something happens to the journal, the plan, the list or a clock.
 func outsideWorlds() []*world {
 	when := (*run).idle
 	return []*world{
-		{name: "results", about: "two processes write the file of the results, one after the other",
-			stages: [][]actor{{writes("A")}, {writes("B")}}},
 		{name: "renamed", about: "the account is renamed past till while an order is sent, and it is sent again",
 			stages: [][]actor{{sends("A", "9", 5)}, {sends("B", "9", 5)}}, service: conduct{creates: fewCreates},
 			events: []event{{what: "the account is renamed", do: (*run).renames, ready: when}}},
@@ -251,10 +206,6 @@ func outsideWorlds() []*world {
 			about:  "an order that a lost journal had is sent again, and the list has capital letters",
 			stages: [][]actor{{sends("A", "9", 5)}, {reconciles("B")}}, empty: true, paid: []string{"9"},
 			service: conduct{upper: true}},
-		{name: "delayed",
-			about:  "an order that a lost journal had is sent again, and the list may not show it at once",
-			stages: [][]actor{{sends("A", "9", 5)}}, empty: true, paid: []string{"700", "701", "9"},
-			service: conduct{lists: []choice{isStale}, page: 1, steady: true, shows: true}},
 		{name: "same-id", about: "the service answers two processes with the same id",
 			stages: [][]actor{{sends("A", "8", 5), sends("B", "9", 6)}}, service: conduct{oneID: true}},
 		{name: "early", about: "a person decides, and the clock of the machine is ahead of the database's",

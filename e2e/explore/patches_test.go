@@ -344,11 +344,6 @@ var patches = []overlay.Patch{
 `},
 
 	// Of the list.
-	{File: "pkg/payout/list.go", Old: `
-		if stale == 2 && r.grows && r.missing() > 0 && !again { // withdrawals were made meanwhile
-`, New: `
-		if stale == 2 && r.grows && r.missing() > 0 && !again && !mutant("first-page-once") {
-`},
 	{File: "pkg/payout/answer.go", Old: `
 		for _, mark := range slices.Sorted(maps.Keys(a.nameless)) {
 `, New: `
@@ -399,11 +394,6 @@ var patches = []overlay.Patch{
 		answer :=`, New: `
 	if rejects(err) && !mutant("phantom-accepted") {
 		answer :=`},
-	{File: "internal/journal/finish.go", Old: `
-		if now, err = t.current(l, o.OrderID); err == nil && now.version == o.version {
-`, New: `
-		if now, err = t.current(l, o.OrderID); err == nil && (now.version == o.version || mutant("missing-blind")) {
-`},
 	{File: "internal/journal/types.go", Old: `
 	case m.boot != "" && m.boot == last.boot:
 `, New: `

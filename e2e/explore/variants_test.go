@@ -52,7 +52,6 @@ func variants() []variant {
 		{unlocked, "same-id", cost{1, 0}},          // an outcome does not wait for others of the account
 		{"own-clock", "early", cost{1, 0}},         // a decision trusts the clock of its own machine
 		{"run-in-parts", "three", cost{0, 0}},      // the rows of a run are not recorded all at once
-		{"half-results", "results", cost{0, 0}},    // the file of the results is not replaced at once
 		{"account-by-name", "renamed", cost{1, 0}}, // the account is looked up by its name at each claim
 		{"one-file", "removed", cost{1, 0}},        // only the database file of the journal is checked
 		{"one-case", "spelling", cost{0, 0}},       // an address in another case is another address
@@ -128,23 +127,11 @@ func variants() []variant {
 	}
 }
 
-// A unitVariant is a bug that no schedule shows, and the test that must find it.
-type unitVariant struct{ name, dir, test string }
-
-func unitVariants() []unitVariant {
-	return []unitVariant{
-		// the list's beginning is not read again if withdrawals were made meanwhile: that only takes more readings
-		{"first-page-once", "pkg/payout", "TestRowsShift"},
-		// an order of which a person has decided since is called unknown
-		{"missing-blind", "internal/journal", "TestMissing"},
-	}
-}
-
 // unseen returns the other mutants of the crash tests, with the reason why no schedule can show them.
 func unseen() map[string]string {
 	const power = "only a power cut loses what is not synced; a process that dies loses nothing that it wrote"
-	return map[string]string{"synchronous-normal": power, "synchronous-off": power,
-		"no-directory-sync": power}
+	return map[string]string{"synchronous-normal": power, "synchronous-off": power, "no-directory-sync": power,
+		"half-results": "the file of the results is written after the last step of a schedule"}
 }
 
 var isMutant = regexp.MustCompile(`\b[mM]utant\("([a-z0-9-]+)"\)`)
@@ -175,9 +162,6 @@ func TestVariantsOfCrashes(t *testing.T) {
 	}
 	sought, reasons := map[string]bool{}, unseen()
 	for _, v := range variants() {
-		sought[v.name] = true
-	}
-	for _, v := range unitVariants() {
 		sought[v.name] = true
 	}
 	for name := range sought {
@@ -228,7 +212,11 @@ var found = regexp.MustCompile(`-run TestReplay -world \S+(?: -schedule (\S+))?\
 
 // TestVariants builds this test with the patches, and explores with one bug after the other.
 func TestVariants(t *testing.T) {
-	program := patched(t, "e2e/explore")
+	all := append(overlay.Bugs(), patches...)
+	program, err := overlay.Build(t.TempDir(), "patched.test", all, helpers, "test", "-c", "./e2e/explore")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for i, v := range variants() {
 		if !*prove && i%8 != 0 || !v.fits() { // some of them show that the rest can be built
 			continue
@@ -253,34 +241,4 @@ func TestVariants(t *testing.T) {
 			t.Logf("found with the schedule %q\n%s", told[1], out)
 		})
 	}
-}
-
-// TestUnitVariants checks that a test finds each bug that no schedule shows, and passes without it.
-func TestUnitVariants(t *testing.T) {
-	if !*prove || *inDatabase {
-		t.Skip("make prove builds the other tests too")
-	}
-	for _, v := range unitVariants() {
-		t.Run(v.name, func(t *testing.T) {
-			program := patched(t, v.dir)
-			for _, name := range []string{"", v.name} {
-				cmd := exec.Command(program, "-test.v", "-test.run", "^"+v.test+"$")
-				cmd.Dir, cmd.Env = filepath.Join("..", "..", v.dir), append(os.Environ(), asVariant+"="+name)
-				out, err := cmd.CombinedOutput()
-				if !strings.Contains(string(out), "--- ") || (err != nil) != (name != "") {
-					t.Errorf("with the bug %q: %v\n%s", name, err, out)
-				}
-			}
-		})
-	}
-}
-
-// patched builds the test of a package with the patches.
-func patched(t *testing.T, dir string) (program string) {
-	t.Helper()
-	program, err := overlay.Build(t.TempDir(), "patched.test", append(overlay.Bugs(), patches...), helpers, "test", "-c", "./"+dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return program
 }
