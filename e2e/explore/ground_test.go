@@ -20,8 +20,8 @@ func (e *explorer) place() string {
 	return filepath.Join(e.dir, "journal.db")
 }
 
-// A folder keeps the files with which every run begins: the plan, the signatures next to it, and a journal in SQLite. If
-// there is one, it is in a directory in memory.
+// A folder keeps the files with which every run begins: the plan, the signatures next to it, and a journal in
+// SQLite. If there is one, it is in a directory in memory.
 type folder struct {
 	dir  string
 	kept map[string][]byte

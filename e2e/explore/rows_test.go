@@ -14,33 +14,16 @@ type stmt struct {
 	query string
 }
 
-func (s *stmt) ExecContext(ctx context.Context, args []driver.NamedValue) (result driver.Result, err error) {
-	err = s.c.statement(s.query, args, func() (text string, err error) {
-		result, err = s.Stmt.(driver.StmtExecContext).ExecContext(ctx, args)
-		return affected(result, err), err
+func (s *stmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
+	return s.c.exec(s.query, args, func() (driver.Result, error) {
+		return s.Stmt.(driver.StmtExecContext).ExecContext(ctx, args)
 	})
-	return result, err
 }
 
 func (s *stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
-	if s.query == askClock {
-		return s.c.QueryContext(ctx, s.query, args)
-	}
-	all := &rows{}
-	err := s.c.statement(s.query, args, func() (text string, err error) {
-		return all.read(s.c.p, func() (driver.Rows, error) {
-			return s.Stmt.(driver.StmtQueryContext).QueryContext(ctx, args)
-		})
+	return s.c.query(s.query, args, func() (driver.Rows, error) {
+		return s.Stmt.(driver.StmtQueryContext).QueryContext(ctx, args)
 	})
-	return all, err
-}
-
-func affected(result driver.Result, err error) string {
-	if err != nil {
-		return ""
-	}
-	n, _ := result.RowsAffected()
-	return fmt.Sprint(n)
 }
 
 // rows has the whole result of a query, which was read at once.
@@ -49,7 +32,7 @@ type rows struct {
 	values  [][]driver.Value
 }
 
-func (r *rows) read(p *process, query func() (driver.Rows, error)) (text string, err error) {
+func (r *rows) read(query func() (driver.Rows, error)) (text string, err error) {
 	all, err := query()
 	if err != nil {
 		return "", err

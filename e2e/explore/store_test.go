@@ -310,30 +310,40 @@ func (c *conn) FileControlDataVersion(name string) (uint32, error) {
 	return c.real.(sqlite.FileControl).FileControlDataVersion(name)
 }
 
-func (c *conn) ExecContext(
-	ctx context.Context, query string, args []driver.NamedValue,
+// exec and query run a statement whose result do returns.
+func (c *conn) exec(
+	query string, args []driver.NamedValue, do func() (driver.Result, error),
 ) (result driver.Result, err error) {
-	err = c.statement(query, args, func() (text string, err error) {
-		result, err = c.real.(driver.ExecerContext).ExecContext(ctx, query, args)
-		return affected(result, err), err
+	err = c.statement(query, args, func() (string, error) {
+		if result, err = do(); err != nil {
+			return "", err
+		}
+		n, _ := result.RowsAffected()
+		return fmt.Sprint(n), nil
 	})
 	return result, err
 }
 
-func (c *conn) QueryContext(
-	ctx context.Context, query string, args []driver.NamedValue,
-) (driver.Rows, error) {
+func (c *conn) query(query string, args []driver.NamedValue, do func() (driver.Rows, error)) (driver.Rows, error) {
 	all := &rows{}
 	if query == askClock {
 		all.columns, all.values = []string{"now"}, [][]driver.Value{{c.p.r.clock()}}
 		return all, c.alive()
 	}
-	err := c.statement(query, args, func() (text string, err error) {
-		return all.read(c.p, func() (driver.Rows, error) {
-			return c.real.(driver.QueryerContext).QueryContext(ctx, query, args)
-		})
-	})
+	err := c.statement(query, args, func() (string, error) { return all.read(do) })
 	return all, err
+}
+
+func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	return c.exec(query, args, func() (driver.Result, error) {
+		return c.real.(driver.ExecerContext).ExecContext(ctx, query, args)
+	})
+}
+
+func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	return c.query(query, args, func() (driver.Rows, error) {
+		return c.real.(driver.QueryerContext).QueryContext(ctx, query, args)
+	})
 }
 
 // askClock is the statement with which a process asks a database for the time. The answer is the time of the

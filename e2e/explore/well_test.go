@@ -92,8 +92,8 @@ func (p *process) decides(d payout.Decision) error {
 	return err
 }
 
-// wellWorlds returns the worlds in which the service misbehaves and then is well, and one in which a process has
-// two calls in flight.
+// wellWorlds returns the worlds in which the service misbehaves and then is well, and one in which a process
+// has two calls in flight.
 func wellWorlds() []*world {
 	faults := conduct{creates: anyCreate, lists: []choice{isStale, listFails}, gets: []choice{listFails}}
 	return []*world{

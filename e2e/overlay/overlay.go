@@ -80,8 +80,8 @@ func Sources(root string, patches []Patch, helpers string) (map[string]string, e
 	return sources, errors.Join(problems...)
 }
 
-// Build runs go build or go test -c from the root of the repository with the patched sources, and leaves the program in
-// a directory. The flags come before the package.
+// Build runs go build or go test -c from the root of the repository with the patched sources, and leaves the
+// program in a directory. The flags come before the package.
 func Build(dir, name string, patches []Patch, helpers string, args ...string) (program string, err error) {
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {

@@ -70,13 +70,15 @@ var patches = []overlay.Patch{
 	{File: "internal/journal/copy.go", Old: "if hooks(ctx).Copies ||", New: "if ctx != nil ||"},
 	{File: "internal/journal/sqlite.go", Old: `"synchronous(full)"`, New: `"synchronous(" + tape.SyncMode() + ")"`},
 	// so that the log begins again and again
-	{File: "internal/journal/sqlite.go", Old: `"PRAGMA temp_store = memory; PRAGMA busy_timeout = 0"`, New: `"PRAGMA temp_store = memory; PRAGMA busy_timeout = 0; PRAGMA wal_autocheckpoint = 40"`},
+	{File: "internal/journal/sqlite.go", Old: `"PRAGMA temp_store = memory; PRAGMA busy_timeout = 0"`,
+		New: `"PRAGMA temp_store = memory; PRAGMA busy_timeout = 0; PRAGMA wal_autocheckpoint = 40"`},
 	{File: "internal/journal/marker.go", Old: `
 	"modernc.org/sqlite"
 `, New: importRecord + `
 	"modernc.org/sqlite"
 `},
-	{File: "internal/journal/marker.go", Old: `"COMMIT", "PRAGMA synchronous = full")`, New: `"COMMIT", "PRAGMA synchronous = "+tape.SyncMode())`},
+	{File: "internal/journal/marker.go", Old: `"COMMIT", "PRAGMA synchronous = full")`,
+		New: `"COMMIT", "PRAGMA synchronous = "+tape.SyncMode())`},
 	{File: "internal/journal/journal.go", Old: `
 	"example.com/till/internal/place"
 `, New: importRecord + `

@@ -152,7 +152,8 @@ func together(rng *rand.Rand) batchStep {
 }
 
 // sureOfBatches returns the beginnings of the first batches of every run, so that nothing depends on chance.
-// They have each point, each phase and each fault. Some steps end a run and some leave rows, so a batch begins with a step that leaves some. A step that may end the run follows.
+// They have each point, each phase and each fault. Some steps end a run and some leave rows, so a batch
+// begins with a step that leaves some. A step that may end the run follows.
 func sureOfBatches(seed uint64) (all []beginning) {
 	rng := rand.New(rand.NewPCG(seed, 1<<41))
 	var leaving, ending []batchStep

@@ -33,11 +33,13 @@
 // TestSeveralMachines has three processes apply a longer plan while the database ends their sessions and
 // restarts.
 //
-// The machine misbehaves as well: the record of an outcome fails, because the disk is full or breaks, or because the
-// connection to the journal breaks. Clocks are wrong. A process is stopped between its record and the first byte.
+// The machine misbehaves as well: the record of an outcome fails, because the disk is full or breaks, or
+// because the connection to the journal breaks. Clocks are wrong. A process is stopped between its record and
+// the first byte.
 //
-// In the end each unknown order is settled, books and list agree, and a new order can be paid. What else happens to
-// a journal, a plan or a list from outside, and who approves, is in package explore, in every order of events.
+// In the end each unknown order is settled, books and list agree, and a new order can be paid. What else
+// happens to a journal, a plan or a list from outside, and who approves, is in package explore, in every
+// order of events.
 //
 // To reach points inside the program, the tests build a second binary from copies of its sources with a few
 // patched lines (overlay_test.go). The sources themselves know nothing of it. The same binary has mutants:

@@ -241,8 +241,8 @@ profiles:
 	return w
 }
 
-// ask sends a request about the merchant to the ledger's controls, with pairs of a name and a value, and decodes the
-// answer unless it is not wanted.
+// ask sends a request about the merchant to the ledger's controls, with pairs of a name and a value, and
+// decodes the answer unless it is not wanted.
 func (w *world) ask(path string, answer any, pairs ...string) {
 	values := url.Values{"key": {"Bearer " + w.key}, "door": {w.door}}
 	for i := 0; i < len(pairs); i += 2 {
@@ -397,8 +397,8 @@ func (m *meeting) came(pid int) {
 	}
 }
 
-// hanging is the time limit of a call that the ledger does not answer. On a busy machine, the ledger needs some of it
-// to get the call and to pay.
+// hanging is the time limit of a call that the ledger does not answer. On a busy machine, the ledger needs
+// some of it to get the call and to pay.
 const hanging = "500ms"
 
 // create begins a withdrawal; end waits for it.

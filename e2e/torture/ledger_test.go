@@ -242,8 +242,8 @@ func (l *ledger) shut(door string) {
 	}
 }
 
-// quiet returns when the ledger has handled everything that was written to a door before the request. This includes
-// connections that are not yet accepted and what a killed process wrote.
+// quiet returns when the ledger has handled everything that was written to a door before the request. This
+// includes connections that are not yet accepted and what a killed process wrote.
 func (l *ledger) quiet(w http.ResponseWriter, r *http.Request) {
 	if !l.drained(r.FormValue("door")) {
 		http.Error(w, "connections stay open", 500)

@@ -23,8 +23,8 @@ import (
 var points = []string{"before-intent", "in-intent", "after-intent", "before-connect", "before-first-byte", "mid-body",
 	"before-outcome", "in-outcome", "after-outcome"}
 
-// mutants are bugs that single withdrawals must reveal, and batchMutants those that batches must: with them, a kill or
-// a fault of the network does harm. Package explore looks for all others, and for these too.
+// mutants are bugs that single withdrawals must reveal, and batchMutants those that batches must: with them,
+// a kill or a fault of the network does harm. Package explore looks for all others, and for these too.
 var (
 	mutants = []string{
 		"reap-planned",  // what a dead process was sending may be sent again
@@ -60,8 +60,8 @@ import (
 // passed is how often this process has come by its point. A point is in one package only.
 var passed atomic.Int64
 
-// at reports whether this is the point, and the time at which it is to happen: the first, or a number of times from
-// another one on.
+// at reports whether this is the point, and the time at which it is to happen: the first, or a number of
+// times from another one on.
 func at(name string) bool {
 	if os.Getenv("TILL_TORTURE_POINT") != name {
 		return false
@@ -106,7 +106,8 @@ func foundNote(note string) bool {
 	return err == nil
 }
 
-// clock is the clock of this machine, as far ahead as the test has noted, and after the time that has passed for it.
+// clock is the clock of this machine, as far ahead as the test has noted, and after the time that has passed
+// for it.
 func clock() time.Time {
 	if ahead := durationOf("ahead") + durationOf("passed"); ahead != 0 {
 		return time.Now().Round(0).Add(ahead) // a clock that somebody has set

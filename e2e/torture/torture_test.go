@@ -304,8 +304,8 @@ func (r *run) allBatches(server *pgtest.Server) {
 	workers.Wait()
 }
 
-// isFor returns 1 if a batch begins at the point that shows a mutant, and otherwise 0. The run of a mutant starts with
-// these batches.
+// isFor returns 1 if a batch begins at the point that shows a mutant, and otherwise 0. The run of a mutant
+// starts with these batches.
 func (b beginning) isFor(mutant string) int {
 	point := map[string]string{"lost-ack": "sever-before", "run-in-parts": "in-run", "half-results": "in-results"}[mutant]
 	if slices.ContainsFunc(b.steps, func(s batchStep) bool { return s.shots[0].point == point }) {

@@ -319,8 +319,8 @@ func TestCreateNotSent(t *testing.T) {
 	}
 }
 
-// TestConnectionIsCut checks that a create is NotSent if its connection ends in the handshake of TLS, and Unknown if it
-// ends in the request, of which nothing arrives.
+// TestConnectionIsCut checks that a create is NotSent if its connection ends in the handshake of TLS, and
+// Unknown if it ends in the request, of which nothing arrives.
 func TestConnectionIsCut(t *testing.T) {
 	w, roots := tlsWire(t, accepting, 0)
 	create := func(most int64) (passed int64, err error) {
