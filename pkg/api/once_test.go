@@ -335,7 +335,7 @@ func TestConnectionIsCut(t *testing.T) {
 			far.Close()
 			done <- n
 		}()
-		client := newClientOn(t, network(options{roots: roots}), "https://"+relay.Addr().String())
+		client := newClient(t, "https://"+relay.Addr().String(), WithRootCAs(roots))
 		_, err = client.Withdrawals.Create(t.Context(), sampleCreate())
 		client.closeIdle()
 		relay.Close()
