@@ -294,11 +294,6 @@ var patches = []overlay.Patch{
 	killpoint("in-outcome")
 	out.Reason = keepable(out.Reason)
 `},
-	{File: "internal/journal/query.go", Old: `
-const mostAtOnce = 64
-`, New: `
-const mostAtOnce = 7 // so that a small plan has parts
-`},
 	{File: "internal/journal/run.go", Old: `
 	rowsInAPiece = 1024
 `, New: `

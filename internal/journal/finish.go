@@ -119,7 +119,7 @@ func (l *Ledger) Missing(ctx context.Context, o Record) (now Record, err error) 
 func (l *Ledger) Show(ctx context.Context, withdrawals map[string]string) error {
 	for some := range slices.Chunk(slices.Sorted(maps.Keys(withdrawals)), mostShown) {
 		if err := l.locked(ctx, func(t *tx, a *lockedAccount) (err error) {
-			for _, o := range loadAmong(t, `account = ?1 AND order_id IN ({list})`, a.id, some) {
+			for _, o := range load(t, ofList, a.id, listOf(some)) {
 				if _, e := t.happen(t.reap(o), shown{withdrawals[o.OrderID]}); err == nil {
 					err = e
 				}

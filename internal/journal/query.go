@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"maps"
@@ -124,28 +125,10 @@ func allOf[T any](ctx context.Context, l *Ledger, fields func(*T) []any, query s
 	return values, t.err
 }
 
-// mostAtOnce is how many texts are in a list of one statement.
-const mostAtOnce = 64
-
-// among is each for a query about an account, whose number is ?1, and texts, for which the query has {list}.
-// For the texts as the index orders_withdrawal has them, it has {starts}. The query runs for some of the
-// texts at a time.
-func among[T any](t *tx, fields func(*T) []any, query string, account int64, texts []string) iter.Seq[T] {
-	return func(yield func(T) bool) {
-		for some := range slices.Chunk(slices.Compact(slices.Sorted(slices.Values(texts))), mostAtOnce) {
-			args, marks, starts := []any{account}, make([]string, len(some)), make([]string, len(some))
-			for i, text := range some {
-				args, marks[i] = append(args, text), fmt.Sprintf("?%d", i+2)
-				starts[i] = "substr(" + marks[i] + ", 1, 200)"
-			}
-			lists := strings.NewReplacer("{list}", strings.Join(marks, ", "), "{starts}", strings.Join(starts, ", "))
-			for value := range each(t, fields, lists.Replace(query), args...) {
-				if !yield(value) {
-					return
-				}
-			}
-		}
-	}
+// listOf returns texts as the second argument of a query that reads them from {list}.
+func listOf(texts []string) string {
+	list, _ := json.Marshal(texts) // texts always have a form in JSON
+	return string(list)
 }
 
 // records yields the orders in rows of which each has one attempt. The rows of one order are adjacent.
@@ -176,11 +159,6 @@ func records(t *tx, rows iter.Seq[orderRow]) iter.Seq[Record] {
 // load returns the orders for which a condition holds, oldest first.
 func load(t *tx, where string, args ...any) []Record {
 	return whole(t, records(t, each(t, (*orderRow).fields, ordersWhere(where), args...)))
-}
-
-// loadAmong is load for a condition of among.
-func loadAmong(t *tx, where string, account int64, texts []string) []Record {
-	return whole(t, records(t, among(t, (*orderRow).fields, ordersWhere(where), account, texts)))
 }
 
 // ordersWhere returns a query for the orders for which a condition holds, oldest first.
@@ -282,15 +260,22 @@ func (l *Ledger) Order(ctx context.Context, orderID string) (Record, error) {
 	return Record{}, &Error{Kind: NotFound, OrderID: orderID}
 }
 
+// ofList is the condition for the orders of an account with the order ids of a list.
+const ofList = `account = ?1 AND order_id IN (SELECT value FROM {list})`
+
 // Held returns those of the orders that the journal has.
 func (l *Ledger) Held(ctx context.Context, orderIDs []string) (map[string]Record, error) {
 	t := l.j.read(ctx)
 	held := make(map[string]Record)
-	for _, o := range loadAmong(t, `account = ?1 AND order_id IN ({list})`, l.number(t), orderIDs) {
+	for _, o := range load(t, ofList, l.number(t), listOf(orderIDs)) {
 		held[o.OrderID] = o
 	}
 	return held, t.err
 }
+
+// ofWithdrawals is ofList for ids of withdrawals. The index has their beginnings.
+const ofWithdrawals = `account = ?1 AND withdrawal <> '' AND substr(withdrawal, 1, 200) IN (SELECT substr(value, 1, 200) FROM {list})
+	AND withdrawal IN (SELECT value FROM {list})`
 
 // ByWithdrawal returns the orders of the account that have one of these withdrawals, by the id of the
 // withdrawal.
@@ -301,7 +286,7 @@ func (l *Ledger) ByWithdrawal(ctx context.Context, ids []string) (map[string]Rec
 	for i, id := range ids {
 		stored[i] = storable(keepable(id))
 	}
-	for _, o := range loadAmong(t, `account = ?1 AND withdrawal <> '' AND substr(withdrawal, 1, 200) IN ({starts}) AND withdrawal IN ({list})`, l.number(t), stored) {
+	for _, o := range load(t, ofWithdrawals, l.number(t), listOf(stored)) {
 		held[o.ID] = o
 	}
 	return held, t.err
@@ -314,9 +299,9 @@ func (l *Ledger) Paid(ctx context.Context, addresses []string) (map[string]bool,
 	for _, a := range addresses {
 		spelt[payee(a)] = append(spelt[payee(a)], a)
 	}
-	for form := range among(t, only[string],
-		`SELECT DISTINCT payee FROM orders WHERE account = ?1 AND state = 'accepted' AND payee IN ({list})`,
-		l.number(t), slices.Collect(maps.Keys(spelt))) {
+	for form := range each(t, only[string],
+		`SELECT DISTINCT payee FROM orders WHERE account = ?1 AND state = 'accepted' AND payee IN (SELECT value FROM {list})`,
+		l.number(t), listOf(slices.Collect(maps.Keys(spelt)))) {
 		for _, a := range spelt[form] {
 			paid[a] = true
 		}

@@ -314,11 +314,14 @@ func TestAskedBeforeEachWithdrawal(t *testing.T) {
 			}
 		}
 	}
-	// The one before each scan reads only the orders that it is about.
-	query := ordersWhere(unshown)
-	steps := stepsOf(t, j, query, 1)
-	if want := "SEARCH orders USING INDEX orders_unshown (account=?)"; !slices.Contains(steps, want) {
-		t.Errorf("%s: %q, want %q", query, steps, want)
+	// Those before each scan and each part of a plan read only the orders that they are about.
+	for condition, index := range map[string]string{unshown: "orders_unshown (account=?)",
+		ofList:        "sqlite_autoindex_orders_1 (account=? AND order_id=?)",
+		ofWithdrawals: "orders_withdrawal (account=? AND <expr>=?)"} {
+		steps := stepsOf(t, j, ordersWhere(condition), 1, "[]")
+		if !slices.Contains(steps, "SEARCH orders USING INDEX "+index) {
+			t.Errorf("%s: %q, want %q", condition, steps, index)
+		}
 	}
 }
 

@@ -218,7 +218,8 @@ func (d *sqliteDialect) kept(t *tx) string {
 }
 
 func (d *sqliteDialect) rewrite(query string) string {
-	return strings.NewReplacer("{id}", "INTEGER PRIMARY KEY", "{lock}", "", "{clustered}", "WITHOUT ROWID").Replace(query)
+	return strings.NewReplacer("{id}", "INTEGER PRIMARY KEY", "{lock}", "", "{clustered}", "WITHOUT ROWID",
+		"{list}", "json_each(?2)").Replace(query)
 }
 
 func (d *sqliteDialect) tables() string {
