@@ -282,10 +282,10 @@ var patches = []overlay.Patch{
 }
 `},
 	{File: "internal/journal/ledger.go", Old: `
-		if others > 0 {
-			return &Error{Kind: AccountChanged, Account: a`, New: `
-		if others > 0 && !mutant("first-keys") {
-			return &Error{Kind: AccountChanged, Account: a`},
+	if others > 0 {
+		return &Error{Kind: AccountChanged, Account: a`, New: `
+	if others > 0 && !mutant("first-keys") {
+		return &Error{Kind: AccountChanged, Account: a`},
 	{File: "pkg/payout/lookup.go", Old: `s.ledger.Status(ctx); q.status.Restored {`,
 		New: `s.ledger.Status(ctx); q.status.Restored && !mutant("never-anyway") {`},
 	{File: "pkg/payout/lookup.go", Old: `

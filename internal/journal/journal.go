@@ -30,7 +30,6 @@ type Journal struct {
 	held    bool       // sender's lock is held
 	sends   bool       // the lock was held at least once
 	stmts   map[string]*sql.Stmt
-	tied    map[keyTie]bool // keys that are known to be tied to their accounts
 
 	runs struct { // that this process is sending, with how often
 		sync.Mutex
@@ -95,7 +94,7 @@ func Open(ctx context.Context, name string, o Options) (*Journal, error) {
 	if clock := hooks(ctx).SinceBoot; clock != nil {
 		o.SinceBoot = clock
 	}
-	j := &Journal{shared: IsPostgres(name), options: o, tied: map[keyTie]bool{}, sender: randomNumber(),
+	j := &Journal{shared: IsPostgres(name), options: o, sender: randomNumber(),
 		dialect: &sqliteDialect{name: name, wait: o.wait, existing: o.Existing}}
 	if j.shared {
 		j.dialect = &postgresDialect{address: name, wait: o.wait, existing: o.Existing}

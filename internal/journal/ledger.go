@@ -83,6 +83,7 @@ type lockedAccount struct {
 	demand   int64 // number of the demand in force; 0: there was none
 	frozen   bool  // nothing is sent
 	counting bool  // the sums of what was claimed are kept
+	untied   bool  // a key of it may not be tied yet, see tieKey
 }
 
 // lock keeps other processes from changing anything of the account until the commit. If the account was renamed
@@ -111,6 +112,9 @@ func (t *tx) lockNumber(id int64) *lockedAccount {
 	if t.locked[id] == nil {
 		for a := range each(t, fields, `SELECT id, address, name, demand, frozen = 1, counting = 1 FROM accounts WHERE id = ?1 {lock}`, id) {
 			t.locked[id] = &a
+		}
+		if a := t.locked[id]; a != nil { // a statement of its own, which sees what was committed before the lock was had
+			a.untied = one[int](t, `SELECT count(*) FROM keys WHERE account = ?1 AND answered = ''`, id) > 0
 		}
 	}
 	return t.locked[id]
@@ -306,28 +310,18 @@ func (l *Ledger) NoteKey(ctx context.Context, fingerprint, how string) error {
 	})
 }
 
-// keyTie is a key that is tied to an account.
-type keyTie struct {
-	account     int64
-	fingerprint string
-}
-
 // tieKey ties a key to an account, in the commit that records that something is sent with it. A first key is
 // tied only if no other key is tied to the account, and this key to no other account.
 func (t *tx) tieKey(a *lockedAccount, fingerprint string) error {
-	tie := keyTie{a.id, fingerprint}
-	if fingerprint == "" || t.j.tied[tie] {
+	// A key that is not noted counts as tied.
+	if !a.untied || one[int](t, `SELECT count(*) FROM keys WHERE account = ?1 AND fingerprint = ?2 AND answered = ''`, a.id, fingerprint) == 0 {
 		return nil
 	}
-	// A key that is not noted counts as tied.
-	if one[int](t, `SELECT count(*) FROM keys WHERE account = ?1 AND fingerprint = ?2 AND answered = ''`, a.id, fingerprint) > 0 {
-		others := one[int](t, `SELECT count(*) FROM keys WHERE answered <> '' AND (account = ?1 AND fingerprint <> ?2 OR account <> ?1 AND fingerprint = ?2)`, a.id, fingerprint)
-		if others > 0 {
-			return &Error{Kind: AccountChanged, Account: a.Account, Msg: "was first used with another key meanwhile, or this key with another account"}
-		}
-		t.exec(`UPDATE keys SET answered = ?1 WHERE account = ?2 AND fingerprint = ?3`, t.now, a.id, fingerprint)
+	others := one[int](t, `SELECT count(*) FROM keys WHERE answered <> '' AND (account = ?1 AND fingerprint <> ?2 OR account <> ?1 AND fingerprint = ?2)`, a.id, fingerprint)
+	if others > 0 {
+		return &Error{Kind: AccountChanged, Account: a.Account, Msg: "was first used with another key meanwhile, or this key with another account"}
 	}
-	t.ties = append(t.ties, tie)
+	t.exec(`UPDATE keys SET answered = ?1 WHERE account = ?2 AND fingerprint = ?3`, t.now, a.id, fingerprint)
 	return nil
 }
 
@@ -339,6 +333,6 @@ func (t *tx) untieKey(account int64, fingerprint string) {
 		AND NOT EXISTS (SELECT 1 FROM orders JOIN attempts ON order_row = orders.id WHERE orders.account = ?1 AND outcome <> '`+string(order.SaidNothing)+`')
 		AND NOT EXISTS (SELECT 1 FROM orders JOIN events ON order_row = orders.id WHERE orders.account = ?1 AND events.status <> 0)`, account, fingerprint)
 	if n > 0 {
-		delete(t.j.tied, keyTie{account, fingerprint})
+		t.lockNumber(account).untied = true
 	}
 }

@@ -122,8 +122,7 @@ func TestLossIsNotForgotten(t *testing.T) {
 
 	path = copyFiles(t, path, "") // without its log
 	d := &sqliteDialect{name: path, wait: wait}
-	j := &Journal{options: Options{Now: time.Now, steps: schema(), wait: wait}, tied: map[keyTie]bool{}, dialect: d,
-		sender: randomNumber()}
+	j := &Journal{options: Options{Now: time.Now, steps: schema(), wait: wait}, dialect: d, sender: randomNumber()}
 	var err error
 	if j.db, err = d.open(t.Context()); err != nil || !d.lost {
 		t.Fatal(d.lost, err)

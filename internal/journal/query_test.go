@@ -99,8 +99,9 @@ func TestKeyOfACallThatNeverLeft(t *testing.T) {
 				}
 				mustFinish(t, j, mustClaim(t, j, claim("1")), tt.out)
 				wantUsers(t, j, "key1", slices.Repeat([]order.Account{shop}, map[bool]int{true: 1}[tt.tied])...)
-				// An order that is sent with it afterwards ties it in any case.
-				mustFinish(t, j, mustClaim(t, j, claim("99")), accepted("w99"))
+				// An order that is sent with it afterwards ties it in any case, also in the same commit.
+				_, finished, _, claimed := j.FinishAndClaim(t.Context(), mustClaim(t, j, claim("98")), notLeft, claim("99"))
+				must(t, errors.Join(finished, claimed))
 				wantUsers(t, j, "key1", shop)
 			})
 		})

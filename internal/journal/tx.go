@@ -169,9 +169,6 @@ func (j *Journal) transact(ctx context.Context, work func(*tx) error) (err error
 		return err
 	}
 	committed = true
-	for _, tie := range t.ties {
-		j.tied[tie] = true
-	}
 	return nil
 }
 
@@ -215,7 +212,6 @@ type tx struct {
 	now    string    // at, as it is recorded
 	moment Moment    // at, and since the machine has started
 	locked map[int64]*lockedAccount
-	ties   []keyTie // ties that it has recorded
 }
 
 func (j *Journal) read(ctx context.Context) *tx { return &tx{j: j, ctx: ctx, reads: true} }
