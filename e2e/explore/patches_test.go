@@ -261,9 +261,9 @@ var patches = []overlay.Patch{
 	case !sendable:
 `},
 	{File: "internal/journal/transition.go", Old: `
-	case n.State != o.State && !slices.Contains(steps(o.State), n.State):
+	case n.State != o.State && !slices.Contains(steps[o.State], n.State):
 `, New: `
-	case n.State != o.State && !slices.Contains(steps(o.State), n.State) && n.State != order.Sending:
+	case n.State != o.State && !slices.Contains(steps[o.State], n.State) && n.State != order.Sending:
 `},
 	{File: "internal/journal/transition.go", Old: `
 	if o.State == order.Sending ||`, New: `

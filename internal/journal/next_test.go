@@ -239,7 +239,7 @@ func TestMoveComparesVersions(t *testing.T) {
 func TestTable(t *testing.T) {
 	arrows := arrowsOfNext(t)
 	for _, from := range append([]order.State{""}, order.States()...) {
-		for _, to := range steps(from) {
+		for _, to := range steps[from] {
 			// The service has shown a record of an order in conflict, so no person can say that it was not
 			// sent.
 			unreached := from == order.Conflict && to == order.Planned

@@ -55,31 +55,22 @@ func next(o Record, e event) (Record, order.Event, error) {
 	switch {
 	case err != nil:
 		return o, line, err
-	case n.State != o.State && !slices.Contains(steps(o.State), n.State):
+	case n.State != o.State && !slices.Contains(steps[o.State], n.State):
 		return o, line, fmt.Errorf("there is no step from %q to %q (order %s)", o.State, n.State, o.OrderID)
 	}
 	n.Reason = keepable(n.Reason) // it may contain an id, which can be any text
 	return n, line, nil
 }
 
-// steps returns all states that may follow a state. The empty state is that of an order which does not exist
-// yet.
-func steps(from order.State) []order.State {
-	switch from {
-	case "":
-		return []order.State{order.Planned, order.Sending, order.Accepted, order.Conflict}
-	case order.Planned, order.Rejected:
-		return []order.State{order.Sending, order.Unknown, order.Accepted, order.Conflict}
-	case order.Sending:
-		return []order.State{order.Accepted, order.Rejected, order.Planned, order.Unknown, order.Conflict}
-	case order.Unknown:
-		return []order.State{order.Accepted, order.Rejected, order.Planned, order.Conflict}
-	case order.Accepted:
-		return []order.State{order.Conflict, order.Unknown, order.Planned} // planned only if accepted was a person's decision
-	case order.Conflict:
-		return []order.State{order.Accepted, order.Planned}
-	}
-	return nil
+// steps has all states that may follow a state. The empty state is that of an order which does not exist yet.
+var steps = map[order.State][]order.State{
+	"":             {order.Planned, order.Sending, order.Accepted, order.Conflict},
+	order.Planned:  {order.Sending, order.Unknown, order.Accepted, order.Conflict},
+	order.Rejected: {order.Sending, order.Unknown, order.Accepted, order.Conflict},
+	order.Sending:  {order.Accepted, order.Rejected, order.Planned, order.Unknown, order.Conflict},
+	order.Unknown:  {order.Accepted, order.Rejected, order.Planned, order.Conflict},
+	order.Accepted: {order.Conflict, order.Unknown, order.Planned}, // planned only if accepted was a person's decision
+	order.Conflict: {order.Accepted, order.Planned},
 }
 
 // An event is something that happens to an order.
