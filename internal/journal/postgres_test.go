@@ -179,16 +179,8 @@ func TestInterruptedWhileOpening(t *testing.T) {
 	dir, err := os.MkdirTemp("/tmp", "till-") // a socket's path must be short
 	must(t, err)
 	defer os.RemoveAll(dir)
-	server, err := net.Listen("unix", dir+"/.s.PGSQL.5432")
-	must(t, err)
-	defer server.Close()
 	ctx, interrupt := context.WithCancel(context.Background())
-	go func() {
-		conn, err := server.Accept()
-		if err != nil {
-			return
-		}
-		defer conn.Close()
+	serve(t, "unix", dir+"/.s.PGSQL.5432", func(conn net.Conn) {
 		in := make([]byte, 4096)
 		if _, err := conn.Read(in); err != nil { // the client's first message
 			return
@@ -198,11 +190,32 @@ func TestInterruptedWhileOpening(t *testing.T) {
 			interrupt()
 		}
 		conn.Read(in)
-	}()
+	})
 	_, err = Open(ctx, "postgres:///till?user=till&sslmode=disable&host="+dir, Options{Now: time.Now})
 	if !errors.Is(err, context.Canceled) || AsError(err) != nil {
 		t.Errorf("an interrupted Open returned %v", err)
 	}
+}
+
+// serve starts a server, and returns its address.
+func serve(t *testing.T, network, address string, answer func(net.Conn)) string {
+	t.Helper()
+	server, err := net.Listen(network, address)
+	must(t, err)
+	t.Cleanup(func() { server.Close() })
+	go func() {
+		for {
+			conn, err := server.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				answer(conn)
+			}()
+		}
+	}()
+	return server.Addr().String()
 }
 
 // otherHolds makes another program hold a lock in the database of a journal, until it rolls back or the test
@@ -279,59 +292,52 @@ func TestPostgresVerifiesOtherMachines(t *testing.T) {
 	must(t, os.WriteFile(service, []byte("[weak]\nhost=db.test\nsslmode=disable\n[far]\nhost=db.test\n"), 0o600))
 	authority := filepath.Join(dir, "ca.pem")
 	must(t, os.WriteFile(authority, certificateOf(t, "db.test").pem, 0o600))
-	tests := []struct {
-		address string
-		env     string
-		refused bool
-	}{
-		{address: "postgres://till@db.test/till"},
-		{address: "postgres://till@db.test/till?sslmode=verify-full"},
-		{address: "postgres://till@db.test/till?sslrootcert=" + authority},
-		{address: "postgres:///till?host=db.test,other.test"},
-		{address: "postgres://till@db.test/till", env: "PGSSLMODE=disable"},
-		{address: "postgres://till@db.test/till", env: "PGSSLROOTCERT=" + authority},
-		{address: "postgres:///till", env: "PGHOST=db.test"},
-		{address: "postgres:///till?service=far&servicefile=" + service},
-		{address: "postgres:///till?service=weak&servicefile=" + service},
-		{address: "postgres://till@db.test/till?sslmode=verify-ca&sslrootcert=" + authority, refused: true},
-		{address: "postgres://till@db.test/till?sslmode=require&sslrootcert=" + authority, refused: true},
-		{address: "postgres://till@db.test/till?sslmode=require", refused: true},
-		{address: "postgres://till@db.test/till?sslmode=prefer", refused: true},
-		{address: "postgres://till@db.test/till?sslmode=disable", refused: true},
-		{address: "postgres://till@db.test/till?sslmode=", refused: true},
-		{address: "postgres://till@db.test/till?ssl=true", refused: true},
-		{address: "postgres://till@db.test/till?%73slmode=disable", refused: true},
-		{address: "postgres://till@db.test/till?sslmode=verify-full&sslmode=disable", refused: true},
-		{address: "postgres://till@db.test/till?sslmode=disable", env: "PGSSLMODE=verify-full", refused: true},
-		{address: "postgres://till@127.0.0.1/till?host=db.test&sslmode=disable", refused: true},
-		{address: "postgres:///till?host=/tmp,db.test&sslmode=disable", refused: true},
-		{address: "postgres:///till?sslmode=disable", env: "PGHOST=db.test", refused: true},
-		{address: "postgres:///till?service=far&sslmode=disable&servicefile=" + service, refused: true},
-		{address: "postgres://till@0.0.0.0/till?sslmode=disable", refused: true},
-		{address: "postgres://till@127.0.0.1.evil.test/till?sslmode=disable", refused: true},
-		{address: "postgres://till@127.0.0.1/till?sslmode=disable"},
-		{address: "postgres://till@[::1]/till?sslmode=prefer"},
-		{address: "postgres://till@localhost/till?sslmode=disable"},
-		{address: "postgres:///till?host=/tmp&sslmode=disable"},
-	}
-	for _, test := range tests {
-		t.Run(test.address+" "+test.env, func(t *testing.T) {
+	const here, strong, weak = "here", "verified", "refused"
+	for address, want := range map[string]string{ // the address and, after a blank, a variable of the environment
+		"//till@db.test/till":                                            strong,
+		"//till@db.test/till?sslmode=verify-full":                        strong,
+		"//till@db.test/till?sslrootcert=" + authority:                   strong,
+		"///till?host=db.test,other.test":                                strong,
+		"//till@db.test/till PGSSLMODE=disable":                          strong,
+		"//till@db.test/till PGSSLROOTCERT=" + authority:                 strong,
+		"///till PGHOST=db.test":                                         strong,
+		"///till?service=far&servicefile=" + service:                     strong,
+		"///till?service=weak&servicefile=" + service:                    strong,
+		"//till@db.test/till?sslmode=verify-ca&sslrootcert=" + authority: weak,
+		"//till@db.test/till?sslmode=require&sslrootcert=" + authority:   weak,
+		"//till@db.test/till?sslmode=prefer":                             weak,
+		"//till@db.test/till?sslmode=":                                   weak,
+		"//till@db.test/till?ssl=true":                                   weak,
+		"//till@db.test/till?%73slmode=disable":                          weak,
+		"//till@db.test/till?sslmode=verify-full&sslmode=disable":        weak,
+		"//till@db.test/till?sslmode=disable PGSSLMODE=verify-full":      weak,
+		"//till@127.0.0.1/till?host=db.test&sslmode=disable":             weak,
+		"///till?host=/tmp,db.test&sslmode=disable":                      weak,
+		"///till?sslmode=disable PGHOST=db.test":                         weak,
+		"///till?service=far&sslmode=disable&servicefile=" + service:     weak,
+		"//till@0.0.0.0/till?sslmode=disable":                            weak,
+		"//till@127.0.0.1.evil.test/till?sslmode=disable":                weak,
+		"//till@127.0.0.1/till?sslmode=disable":                          here,
+		"//till@[::1]/till?sslmode=prefer":                               here,
+		"//till@localhost/till?sslmode=disable":                          here,
+		"///till?host=/tmp&sslmode=disable":                              here,
+	} {
+		t.Run(address, func(t *testing.T) {
 			for _, name := range []string{"PGHOST", "PGSSLMODE", "PGSSLROOTCERT", "PGSERVICE"} {
 				t.Setenv(name, "")
 			}
 			t.Setenv("HOME", dir)
-			if name, value, found := strings.Cut(test.env, "="); found {
+			address, env, _ := strings.Cut(address, " ")
+			if name, value, found := strings.Cut(env, "="); found {
 				t.Setenv(name, value)
 			}
-			config, err := (&postgresDialect{address: test.address}).config()
-			if test.refused {
-				if !errors.Is(err, Misplaced) || !strings.Contains(err.Error(), "sslmode=verify-full") {
-					t.Errorf("got %v", err)
-				}
+			config, err := (&postgresDialect{address: "postgres:" + address}).config()
+			if want == weak {
+				wantErr(t, "config", Misplaced, "sslmode=verify-full")(nil, err)
 				return
 			}
 			must(t, err)
-			if strings.Contains(test.address+test.env, ".test") {
+			if want == strong {
 				for _, to := range append(config.Fallbacks, &pgconn.FallbackConfig{TLSConfig: config.TLSConfig}) {
 					if to.TLSConfig == nil || to.TLSConfig.InsecureSkipVerify || to.TLSConfig.ServerName == "" {
 						t.Errorf("%s is reached with %+v", to.Host, to.TLSConfig)
@@ -371,17 +377,8 @@ func elsewhere(t *testing.T) string {
 // one. It returns its address and, after the client has gone, all that the client sent in clear text.
 func fakeServer(t *testing.T, host string, cert *tls.Certificate) (address string, got <-chan string) {
 	t.Helper()
-	server, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
-	must(t, err)
-	t.Cleanup(func() { server.Close() })
 	all := make(chan string, 1)
-	go func() {
-		defer close(all)
-		conn, err := server.Accept()
-		if err != nil {
-			return
-		}
-		defer conn.Close()
+	return serve(t, "tcp", net.JoinHostPort(host, "0"), func(conn net.Conn) {
 		in, text := make([]byte, 4096), ""
 		for {
 			n, err := conn.Read(in)
@@ -403,8 +400,7 @@ func fakeServer(t *testing.T, host string, cert *tls.Certificate) (address strin
 				conn.Write([]byte("R\x00\x00\x00\x08\x00\x00\x00\x03")) // asks for the password in clear text
 			}
 		}
-	}()
-	return server.Addr().String(), all
+	}), all
 }
 
 type signed struct {
@@ -474,28 +470,17 @@ func TestPostgresWithoutTLS(t *testing.T) {
 	s.Guarded(t, "right/secret@")
 	at, err := url.Parse(s.Database(t))
 	must(t, err)
-	in, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	t.Cleanup(func() { in.Close() })
-	go func() {
-		for {
-			from, err := in.Accept()
-			if err != nil {
-				return
-			}
-			to, err := net.Dial("unix", at.Query().Get("host")+"/.s.PGSQL.5432")
-			if err != nil {
-				from.Close()
-				return
-			}
-			pipe := func(to, from net.Conn) { io.Copy(to, from); to.Close(); from.Close() }
-			go pipe(from, to)
-			go pipe(to, from)
+	in := serve(t, "tcp", "127.0.0.1:0", func(from net.Conn) {
+		to, err := net.Dial("unix", at.Query().Get("host")+"/.s.PGSQL.5432")
+		if err == nil {
+			go io.Copy(to, from)
+			io.Copy(from, to)
+			to.Close()
 		}
-	}()
+	})
 	for user, want := range map[string]string{"guarded:right%2Fsecret%40": "",
 		"till:none": "does not ask for scram-sha-256"} {
-		address := "postgres://" + user + "@" + in.Addr().String() + at.Path + "?sslmode=disable"
+		address := "postgres://" + user + "@" + in + at.Path + "?sslmode=disable"
 		j, err := Open(t.Context(), address, Options{Now: time.Now})
 		if err == nil {
 			j.Close()
