@@ -165,26 +165,3 @@ func TestBudgetOfLargeAmounts(t *testing.T) {
 		}
 	})
 }
-
-func TestFreeze(t *testing.T) {
-	eachDialect(t, func(t *testing.T, open opener) {
-		at := clock{noon}
-		j, other := open(func(o *Options) { o.Now = at.now }), open()
-		mustDo(t)(other.Claim(t.Context(), claim("1")))
-		for _, reason := range []string{"a try", "the key leaked"} {
-			must(t, j.Freeze(t.Context(), true, reason))
-		}
-		_, err := other.Claim(t.Context(), claim("2"))
-		want := order.Freeze{Frozen: true, At: noon, User: "ann", Host: "till1", Reason: "the key leaked"}
-		if e := AsError(err); !errors.Is(err, Frozen) || e.Freeze != want {
-			t.Errorf("it is %v (%+v), want %+v", err, e, want)
-		}
-		mustDo(t)(other.in(t, order.Account{Address: shop.Address, Name: "another"}).Claim(t.Context(), claim("2")))
-		must(t, j.Freeze(t.Context(), false, "a new key"))
-		mustClaim(t, other, claim("2"))
-		all, err := j.Freezes(t.Context())
-		if err != nil || len(all) != 3 || all[1] != want || all[2].Frozen || all[2].Reason != "a new key" {
-			t.Errorf("the decisions are %+v (%v)", all, err)
-		}
-	})
-}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 )
@@ -140,5 +141,15 @@ func TestCopyLeavesOtherFilesAlone(t *testing.T) {
 	}
 	if text, err := os.ReadFile(filepath.Join(dir, "copy.db.part")); err != nil || string(text) != "somebody's" {
 		t.Errorf("the other file is %q, %v", text, err)
+	}
+}
+
+// TestCopyHasAllTables checks that only what belongs to one place and its processes is not copied.
+func TestCopyHasAllTables(t *testing.T) {
+	j := mustOpenFile(t, filepath.Join(t.TempDir(), "journal.db"))
+	r := j.read(t.Context())
+	tables := all(r, only[string], "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
+	if want := slices.Sorted(slices.Values(append(copiedTables, "appliers", "till_journal"))); !slices.Equal(tables, want) {
+		t.Errorf("the tables are %q (%v), want %q", tables, r.err, want)
 	}
 }

@@ -2,8 +2,6 @@ package journal
 
 import (
 	"fmt"
-	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 
@@ -91,61 +89,39 @@ func TestStrictest(t *testing.T) {
 	}
 }
 
-func demanded(t *testing.T, j *book, a order.Account) int64 {
-	t.Helper()
-	d, err := j.of(a).Demand(t.Context(), Demand{})
-	must(t, err)
-	return d.Persons
-}
-
-// TestDemandIsRemembered checks that a demand moves with its account and is copied, and that only a person
-// ends it.
+// TestDemandIsRemembered checks that a demand stays with its account, whatever its name is, and that only a person
+// ends it. A person's decision is recorded, even if it changes nothing.
 func TestDemandIsRemembered(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
-		j := open()
-		office := order.Account{Address: shop.Address, Name: "office"}
-		if n := demanded(t, j, shop); n != 0 {
-			t.Fatalf("a new account demands %d", n)
+		j, office := open(), order.Account{Address: shop.Address, Name: "office"}
+		wants := func(ofShop, ofOffice int64) {
+			t.Helper()
+			for a, want := range map[order.Account]int64{shop: ofShop, office: ofOffice} {
+				if d, err := open().of(a).Demand(t.Context(), Demand{}); err != nil || d.Persons != want {
+					t.Errorf("%s demands %d, %v, want %d", a, d.Persons, err, want)
+				}
+			}
 		}
+		wants(0, 0)
 		d := Demand{Persons: 2, Above: btc(5), Approvers: "/a", Digest: "a1"}
 		for range 2 {
 			mustDo(t)(j.Demand(t.Context(), d))
 		}
-		other := open()
-		if n := demanded(t, other, shop); n != 2 {
-			t.Errorf("another process remembers %d", n)
-		}
-		if n := demanded(t, j, office); n != 0 {
-			t.Errorf("another account demands %d", n)
-		}
+		wants(2, 0)
 		must(t, j.Rename(t.Context(), shop, office))
-		if old, now := demanded(t, open(), shop), demanded(t, open(), office); old != 0 || now != 2 {
-			t.Errorf("after the rename, the old name demands %d and the new one %d", old, now)
-		}
-		copied := filepath.Join(t.TempDir(), "copy.db")
-		must(t, j.Copy(t.Context(), copied))
-		copy := mustOpenFile(t, copied)
-		defer copy.Close()
-		if n := demanded(t, copy, office); n != 2 {
-			t.Errorf("the copy remembers %d", n)
-		}
-		// A person's decision is recorded, even if it changes nothing.
-		l := open().of(office)
+		wants(0, 2)
+		l := j.of(office)
 		d.Reason = "it stays"
 		must(t, l.SetDemand(t.Context(), d))
-		if all, err := l.Demands(t.Context()); err != nil || len(all) != 2 || all[1].Reason != "it stays" {
-			t.Errorf("recorded is %+v, %v", all, err)
-		}
-		// A person ends it.
+		wants(0, 2)
 		if err := l.SetDemand(t.Context(), Demand{}); err == nil {
 			t.Error("there is no reason")
 		}
 		must(t, l.SetDemand(t.Context(), Demand{Reason: "sold"}))
-		if n := demanded(t, open(), office); n != 0 {
-			t.Errorf("after a person has ended it, it is %d", n)
-		}
+		wants(0, 0)
 		all, err := l.Demands(t.Context())
-		if last := all[len(all)-1]; err != nil || last.Reason != "sold" || last.User != "ann" || last.At.IsZero() {
+		if err != nil || len(all) != 3 || all[1].Reason != "it stays" || all[2].Reason != "sold" || all[2].User != "ann" ||
+			all[2].At.IsZero() || !all[0].equal(Demand{Persons: 2, Above: btc(5), Approvers: "/a", Digest: "a1"}) {
 			t.Errorf("recorded is %+v, %v", all, err)
 		}
 	})
@@ -155,35 +131,6 @@ var (
 	annApproves = approval.Approval{Principal: "ann", Key: "ssh-ed25519 AAAA", Fingerprint: "SHA256:ann", Signature: "by ann"}
 	bobApproves = approval.Approval{Principal: "bob", Key: "ssh-ed25519 BBBB", Fingerprint: "SHA256:bob", Signature: "by bob"}
 )
-
-// TestApprovalsOfARun checks that a run has its approvals when it begins, and gets new ones when it goes on.
-func TestApprovalsOfARun(t *testing.T) {
-	eachDialect(t, func(t *testing.T, open opener) {
-		j := open()
-		ann, bob, again := annApproves, bobApproves, annApproves
-		again.Signature = "by ann again"
-		r := Run{Name: "cafe", Digest: "sha256:cafe1", Required: 1, Approvals: []approval.Approval{ann}}
-		mustBegin(t, j, r, row("1"))
-		r.Required, r.Approvals = 2, []approval.Approval{again, bob}
-		mustBegin(t, j, r, row("1"))
-		r.Required, r.Approvals = 0, nil
-		mustBegin(t, j, r, row("1"))
-		l := open().Ledger
-		got, err := l.Approvals(t.Context(), "cafe")
-		for i := range got {
-			if got[i].Seen.IsZero() || got[i].User != "ann" {
-				t.Errorf("recorded is %+v", got[i])
-			}
-			got[i].Seen, got[i].User, got[i].Host = ann.Seen, "", ""
-		}
-		if err != nil || !reflect.DeepEqual(got, []approval.Approval{ann, bob}) {
-			t.Errorf("the approvals are %+v, %v", got, err)
-		}
-		if runs, err := l.Runs(t.Context()); err != nil || len(runs) != 1 || runs[0].Required != 2 {
-			t.Errorf("the runs are %+v, %v", runs, err)
-		}
-	})
-}
 
 // TestConsentOfAnAttempt checks that an attempt has the approvals that counted when it was claimed, whatever
 // is approved or demanded later.

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/till/pkg/payout/approval"
 	"example.com/till/pkg/payout/order"
 	"modernc.org/sqlite"
 )
@@ -91,21 +92,18 @@ func (s failingStmt) QueryContext(ctx context.Context, args []driver.NamedValue)
 	return s.Stmt.(driver.StmtQueryContext).QueryContext(ctx, args)
 }
 
-// TestNoStatementFailsUnnoticed lets each statement of each operation fail once. The operation then fails too.
-func TestNoStatementFailsUnnoticed(t *testing.T) {
-	left := 0
-	ctx := WithHooks(t.Context(), Hooks{Driver: func(c driver.Connector) driver.Connector { return failing{c, &left} }})
-	opened, err := Open(ctx, filepath.Join(t.TempDir(), "journal.db"),
-		Options{Now: time.Now, User: "ann", Host: "till1", ownClock: true})
-	must(t, err)
-	t.Cleanup(func() { opened.Close() })
-	l := opened.Ledger(shop)
+// An operation is a call of the journal.
+type operation struct {
+	name string
+	do   func() error
+}
+
+// operations returns calls of everything that runs a statement, in an order in which all of them succeed.
+func operations(ctx context.Context, j *Journal) []operation {
+	l, renamed := j.Ledger(shop), j.Ledger(order.Account{Address: shop.Address, Name: "new"})
 	var ticket Ticket
-	run := Run{Name: "run", Digest: "run"}
-	for _, op := range []struct {
-		name string
-		do   func() error
-	}{
+	run := Run{Name: "run", Digest: "run", Batch: "may", Required: 1, Approvals: []approval.Approval{annApproves}}
+	return []operation{
 		{"note a key", func() error { return l.NoteKey(ctx, "key1", KeyFirst) }},
 		{"note the service", func() error { return l.NoteService(ctx, "merchant", Kept) }},
 		{"claim", func() (err error) { ticket, err = l.Claim(ctx, claim("0")); return err }},
@@ -114,6 +112,8 @@ func TestNoStatementFailsUnnoticed(t *testing.T) {
 		{"alone", func() error { return l.Alone(ctx, run.Name, true) }},
 		{"alone again", func() error { return l.Alone(ctx, run.Name, true) }},
 		{"begin a run", func() (err error) { _, err = l.BeginRun(ctx, run, rows(row("1"), row("2"))); return err }},
+		{"continue a run", func() (err error) { _, err = l.BeginRun(ctx, run, rows()); return err }},
+		{"appliers", func() error { _, err := j.Appliers(ctx); return err }},
 		{"leave", func() error { return l.Leave(ctx, run.Name) }},
 		{"settle", func() error {
 			_, err := l.Settle(ctx, Evidence{OrderID: "3", Withdrawal: "w3", Key: "key1", Content: row("3").Content})
@@ -124,7 +124,8 @@ func TestNoStatementFailsUnnoticed(t *testing.T) {
 		{"decide", func() error { _, err := l.Decide(ctx, Decision{OrderID: "4", NotSent: true, Reason: "x"}); return err }},
 		{"freeze", func() error { return l.Freeze(ctx, true, "x") }},
 		{"unfreeze", func() error { return l.Freeze(ctx, false, "x") }},
-		{"accept", func() error { return l.Accept(ctx, Exceptions{Surplus: 1}, "x") }},
+		{"freezes", func() error { _, err := l.Freezes(ctx); return err }},
+		{"accept", func() error { return l.Accept(ctx, Exceptions{Surplus: 1, NoList: true}, "x") }},
 		{"adopt a merchant", func() error { return l.AdoptMerchant(ctx, "other", "x") }},
 		{"reap", func() error { return l.Reap(ctx) }},
 		{"agree", func() error { return l.Agree(ctx) }},
@@ -135,9 +136,40 @@ func TestNoStatementFailsUnnoticed(t *testing.T) {
 		{"paid", func() error { _, err := l.Paid(ctx, []string{coffee.Address}); return err }},
 		{"runs", func() error { _, err := l.Runs(ctx); return err }},
 		{"sums", func() error { _, err := l.Sums(ctx, run.Name); return err }},
-		{"demands", func() error { _, err := l.Demands(ctx); return err }},
-		{"rename", func() error { return opened.Rename(ctx, shop, order.Account{Address: shop.Address, Name: "new"}) }},
-	} {
+		{"approvals", func() error { _, err := l.Approvals(ctx, run.Name); return err }},
+		{"consents", func() error { _, err := l.Consents(ctx); return err }},
+		{"set the demand", func() error { return renamed.SetDemand(ctx, Demand{Persons: 1, Reason: "x"}) }},
+		{"demands", func() error { _, err := renamed.Demands(ctx); return err }},
+		{"begin a run of the other account", func() error {
+			run.Name = "other"
+			_, err := renamed.BeginRun(ctx, run, rows())
+			return err
+		}},
+		{"accept for the other account", func() error { return renamed.Accept(ctx, Exceptions{}, "x") }},
+		{"note a key of the other account", func() error { return renamed.NoteKey(ctx, "key2", KeyFirst) }},
+		{"rename to the empty account", func() error { return j.Rename(ctx, shop, renamed.account) }},
+	}
+}
+
+func TestOperations(t *testing.T) {
+	eachJournal(t, func(t *testing.T, j *book) {
+		for _, op := range operations(t.Context(), j.Journal) {
+			if err := op.do(); err != nil {
+				t.Fatalf("%s: %v", op.name, err)
+			}
+		}
+	})
+}
+
+// TestNoStatementFailsUnnoticed lets each statement of each operation fail once. The operation then fails too.
+func TestNoStatementFailsUnnoticed(t *testing.T) {
+	left := 0
+	ctx := WithHooks(t.Context(), Hooks{Driver: func(c driver.Connector) driver.Connector { return failing{c, &left} }})
+	opened, err := Open(ctx, filepath.Join(t.TempDir(), "journal.db"),
+		Options{Now: time.Now, User: "ann", Host: "till1", ownClock: true})
+	must(t, err)
+	t.Cleanup(func() { opened.Close() })
+	for _, op := range operations(ctx, opened) {
 		for n := 1; ; n++ {
 			left = n
 			err := op.do()

@@ -281,7 +281,9 @@ func TestPostgresCopy(t *testing.T) {
 	empty := s.Database(t)
 	must(t, j.Copy(t.Context(), empty))
 	wantErr(t, "once more", Broken, "has a history of its own")(nil, j.Copy(t.Context(), empty))
-	wantState(t, mustOpen(t, empty), "1", order.Accepted)
+	copied := mustOpen(t, empty)
+	wantState(t, copied, "1", order.Accepted)
+	mustClaim(t, copied, claim("2")) // with a number of its own
 }
 
 // TestPostgresVerifiesOtherMachines checks that the driver's own settings are checked, for every host that it

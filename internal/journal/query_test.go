@@ -143,31 +143,6 @@ func mustFinishFor(t *testing.T, j *book, a order.Account, c Claim, out Outcome)
 	must(t, err)
 }
 
-func TestRenameMovesTheHistory(t *testing.T) {
-	eachJournal(t, func(t *testing.T, j *book) {
-		office, moved := order.Account{Address: shop.Address, Name: "office"},
-			order.Account{Address: "https://new.test/api", Name: "shop"}
-		wantErr(t, "an account that is not there", AccountChanged)(nil, j.Rename(t.Context(), shop, moved))
-		bring(t, j, "1", order.Accepted)
-		must(t, j.NoteKey(t.Context(), "k1", KeyChecked))
-		mustDo(t)(j.in(t, office).Claim(t.Context(), claim("1")))
-		for _, to := range []order.Account{office, shop} {
-			wantErr(t, "to one with a history", AccountChanged)(nil, j.Rename(t.Context(), shop, to))
-		}
-		must(t, j.of(moved).NoteKey(t.Context(), "k2", KeyFirst)) // the account exists, but nothing was sent
-		must(t, j.of(moved).Accept(t.Context(), Exceptions{}, "a new shop"))
-		must(t, j.Rename(t.Context(), shop, moved))
-		wantErr(t, "under the old name", NotFound)(j.Order(t.Context(), "1"))
-		if o, err := j.of(moved).Order(t.Context(), "1"); err != nil || o.State != order.Accepted {
-			t.Errorf("under the new name: %+v, %v", o, err)
-		}
-		wantErr(t, "sent under the new name", Exists)(j.in(t, moved).Claim(t.Context(), claim("1")))
-		if s, err := j.of(moved).Status(t.Context()); err != nil || !slices.Equal(s.Keys, []string{"k1"}) {
-			t.Errorf("the keys are %v, %v", s.Keys, err)
-		}
-	})
-}
-
 // TestRenameIsRefusedDuringARun checks that accounts cannot be renamed while a process applies a plan:
 // neither the plan's account, nor another account to its name. The account has a history, was made by the
 // plan's run, or is empty.
@@ -231,24 +206,6 @@ func TestFinishAfterRename(t *testing.T) {
 	})
 }
 
-// TestUnshown checks which orders a scan has to keep in mind: those that the service may have, or a person
-// says it has, and that it has never shown.
-func TestUnshown(t *testing.T) {
-	eachJournal(t, func(t *testing.T, j *book) {
-		for _, state := range order.States() {
-			bring(t, j, string(state), state)
-		}
-		bring(t, j, "not sent", order.Unknown)
-		mustDecide(t, j, Decision{OrderID: "not sent", NotSent: true, Reason: "x"})
-		bring(t, j, "paid as", order.Unknown)
-		mustDecide(t, j, Decision{OrderID: "paid as", PaidAs: "w9"})
-		bring(t, j, "seen", order.Unknown)
-		must(t, j.Show(t.Context(), "seen", "w8"))
-		mustBegin(t, j, Run{Name: "r1", Digest: "r1..."}, Row{OrderID: "never sent", Content: tea})
-		wantOrders(t, "the list", j.Unshown(t.Context()), "planned", "sending", "rejected", "unknown", "not sent", "paid as")
-	})
-}
-
 func TestFilters(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		at := &clock{noon}
@@ -279,9 +236,32 @@ func TestFilters(t *testing.T) {
 			{"order", order.Filter{OrderID: "unknown"}, []string{"unknown"}},
 			{"all at once", order.Filter{From: noon, To: noon.Add(2 * time.Hour), States: []order.State{order.Unknown},
 				Currency: tea.Currency, Address: tea.Address, Run: "r1", OrderID: "tea"}, []string{"tea"}},
-			{"none", order.Filter{States: []order.State{order.Unknown}, Run: "r2"}, nil},
+			{"none", order.Filter{States: []order.State{order.Unknown}, Run: "r3"}, nil},
 		} {
 			wantOrders(t, test.name, j.Orders(t.Context(), test.f), test.want...)
+		}
+		mustBegin(t, j, Run{Name: "r2", Digest: "r2..."}, Row{OrderID: "unsent", Content: claim("9").Content},
+			Row{OrderID: "tea", Content: tea})
+		for want, f := range map[string]order.Filter{"tea, unsent": {Runs: true},
+			"tea": {Runs: true, States: []order.State{order.Unknown}}, "unsent, tea": {Runs: true, Run: "r2"}} {
+			wantOrders(t, fmt.Sprintf("%+v", f), j.Orders(t.Context(), f), strings.Split(want, ", ")...)
+		}
+		// The service may have these, or a person says that it has them, and it has never shown them.
+		for id, d := range map[string]Decision{"not sent": {NotSent: true, Reason: "x"}, "paid as": {PaidAs: "w9"}, "seen": {}} {
+			bring(t, j, id, order.Unknown)
+			if d.OrderID = id; id != "seen" {
+				mustDecide(t, j, d)
+			}
+		}
+		must(t, j.Show(t.Context(), "seen", "w8"))
+		var unshown []string
+		for o, err := range j.Unshown(t.Context()) {
+			must(t, err)
+			unshown = append(unshown, o.OrderID)
+		}
+		if slices.Sort(unshown); !slices.Equal(unshown,
+			[]string{"not sent", "paid as", "planned", "rejected", "sending", "tea", "unknown"}) {
+			t.Errorf("unshown are %q", unshown)
 		}
 		wantOrders(t, "no account", j.of(order.Account{}).Orders(t.Context(), order.Filter{}))
 		for range j.Orders(t.Context(), order.Filter{}) {

@@ -324,20 +324,6 @@ func wantAppliers(t *testing.T, j *book, want ...string) {
 	t.Errorf("%q, want %q", got, want)
 }
 
-// TestOrdersOfAnyRun checks that the orders of all runs can be listed, each once.
-func TestOrdersOfAnyRun(t *testing.T) {
-	eachJournal(t, func(t *testing.T, j *book) {
-		bring(t, j, "1", order.Unknown)
-		bring(t, j, "2", order.Unknown)
-		mustBegin(t, j, Run{Name: "cafe", Digest: "sha256:cafe1"}, row("2"), row("3"))
-		mustBegin(t, j, Run{Name: "beef", Digest: "sha256:beef1"}, row("4"), row("2"))
-		for want, f := range map[string]order.Filter{"2 3 4": {Runs: true},
-			"2": {Runs: true, States: []order.State{order.Unknown}}, "4 2": {Runs: true, Run: "beef"}} {
-			wantOrders(t, fmt.Sprintf("%+v", f), j.Orders(t.Context(), f), strings.Fields(want)...)
-		}
-	})
-}
-
 // TestOthersWriteWhileARunBegins checks that others can write while a long plan is recorded, and that the run
 // does not begin before all of it is.
 func TestOthersWriteWhileARunBegins(t *testing.T) {
