@@ -59,6 +59,9 @@ func play(t *testing.T, j, other *book, steps string) Record {
 		if len(told) != events || !slices.Equal(told[:len(past)], past) || events > 0 && told[events-1].State != now.State {
 			t.Errorf("%s: %s made its story %v", steps, step, whats(told))
 		}
+		if kept, counted := spentOn(t, other, account); kept != counted && what != "altered" {
+			t.Errorf("%s: after %s, %d is kept as spent, and the orders come to %d", steps, step, kept, counted)
+		}
 	}
 	return now
 }
@@ -88,7 +91,7 @@ func (l *life) happens(t *testing.T, what string, before Record) (Record, error)
 	}
 	switch verb {
 	case "claim", "claim other", "claim unless rejected":
-		c := Claim{OrderID: "1", Content: coffee, Key: "key1", NotRejected: verb == "claim unless rejected"}
+		c := Claim{OrderID: "1", Content: coffee, Key: "key1", Budgets: perDay(1_000_000), NotRejected: verb == "claim unless rejected"}
 		if verb == "claim other" {
 			c.Amount.Minor *= 10
 		}
@@ -195,6 +198,8 @@ var lives = map[string]string{
 	"claim, unknown, differs w1, found w1": "conflict w1: amount",
 	"claim, unknown, not sent, found w1":   "accepted w1",
 	"claim, unknown, paid as w1, found w1, not sent! order changed": "accepted w1",
+
+	"claim, rejected, claim, not left, claim, accepted w1, differs w1": "conflict w1: amount",
 
 	// The service shows it in one that does not.
 	"claim, not left, shown w1 > unknown, claim! exists, not sent! shown, found w2": "conflict w2, shown as w1: w1 w2",
