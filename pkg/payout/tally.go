@@ -74,7 +74,13 @@ func (l *Ledger) TallyByUnit(ctx context.Context, run string) ([]Tally, error) {
 // DecimalsSent returns, for each unit of a run, the decimals with which its amounts were shown when they were sent
 // last: the most, if they differ. A unit that was not sent is left out, and so is one whose decimals are unknown.
 func (l *Ledger) DecimalsSent(ctx context.Context, run string) (map[api.Currency]int64, error) {
-	sent, err := l.ledger.DecimalsSent(ctx, run)
+	sums, err := l.ledger.Sums(ctx, run)
+	sent := map[api.Currency]int64{}
+	for _, s := range sums {
+		if unit := s.Amount.Unit(); s.Decimals >= 0 {
+			sent[unit] = max(sent[unit], s.Decimals)
+		}
+	}
 	return sent, asError(err)
 }
 
