@@ -39,78 +39,48 @@ func has(t *testing.T, dir string, want ...string) {
 	}
 }
 
-func TestWriteReplaces(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a")
-	for _, text := range []string{"first, and longer", "second", ""} {
-		must(t, Write(path, 0o600, []byte(text)))
-		if got := read(t, path); got != text {
-			t.Errorf("got %q, want %q", got, text)
+// TestCommitReplacesAtOnce checks that a reader sees all of the old file before Commit, and after Discard. What a
+// killed process leaves behind does not have the ending of the file, by which other programs find it.
+func TestCommitReplacesAtOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.prom")
+	must(t, os.WriteFile(path, []byte("the old one"), 0o644))
+	for _, want := range []string{"the old one", "new", ""} {
+		f, err := Create(path, 0o600)
+		must(t, err)
+		if name := filepath.Base(f.Name()); name[0] != '.' || filepath.Ext(name) == ".prom" {
+			t.Errorf("it is %s", name)
 		}
-		has(t, filepath.Dir(path), "a")
+		before := read(t, path)
+		if before == want {
+			_, err = f.WriteString("discarded")
+			must(t, errors.Join(err, f.Discard()))
+		} else {
+			_, err = f.WriteString(want)
+			if must(t, err); read(t, path) != before {
+				t.Errorf("before Commit there is %q", read(t, path))
+			}
+			must(t, f.Commit())
+		}
+		if got := read(t, path); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		has(t, filepath.Dir(path), "a.prom")
 	}
-}
-
-func TestWriteSetsPermissions(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("Windows has no such permissions")
-	}
-	path := filepath.Join(t.TempDir(), "a")
-	must(t, os.WriteFile(path, nil, 0o644))
-	must(t, Write(path, 0o600, nil))
-	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
 }
 
-// TestCommitReplacesAtOnce checks that a reader that opens the old file before Commit sees all of it.
-func TestCommitReplacesAtOnce(t *testing.T) {
+// TestWriteBesideOthers checks that a file that cannot be put in its place leaves nothing behind, and that files
+// left by a killed process do not keep the next one from writing.
+func TestWriteBesideOthers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
-	must(t, os.WriteFile(path, []byte("old"), 0o600))
-	f, err := Create(path, 0o600)
-	must(t, err)
-	_, err = f.WriteString("new")
-	must(t, err)
-	if got := read(t, path); got != "old" {
-		t.Errorf("before Commit there is %q", got)
-	}
-	must(t, f.Commit())
-	if got := read(t, path); got != "new" {
-		t.Errorf("after Commit there is %q", got)
-	}
-	has(t, filepath.Dir(path), "a")
-}
-
-func TestDiscardKeepsTheOldFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a")
-	must(t, os.WriteFile(path, []byte("old"), 0o600))
-	f, err := Create(path, 0o600)
-	must(t, err)
-	must(t, f.Discard())
-	if got := read(t, path); got != "old" {
-		t.Errorf("got %q", got)
-	}
-	has(t, filepath.Dir(path), "a")
-}
-
-// TestFailedCommitLeavesNothingBehind checks that a file that cannot be put in its place leaves nothing
-// behind.
-func TestFailedCommitLeavesNothingBehind(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a")
-	if err := os.MkdirAll(filepath.Join(path, "b"), 0o700); err != nil { // no file replaces a directory
-		t.Fatal(err)
-	}
-	err := Write(path, 0o600, []byte("x"))
-	var unsynced *UnsyncedError
-	if err == nil || errors.As(err, &unsynced) {
+	must(t, os.MkdirAll(filepath.Join(path, "b"), 0o700)) // no file replaces a directory
+	if err := Write(path, 0o600, []byte("x")); err == nil || errors.As(err, new(*UnsyncedError)) {
 		t.Errorf("%v", err)
 	}
 	has(t, filepath.Dir(path), "a")
-}
-
-// TestLeftoverFilesDoNotBlockCreate checks that files left by a killed process do not keep the next one from
-// writing.
-func TestLeftoverFilesDoNotBlockCreate(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a")
+	must(t, os.RemoveAll(path))
 	for range 3 {
 		f, err := Create(path, 0o600)
 		must(t, err)
@@ -226,15 +196,4 @@ func TestLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	unlock()
-}
-
-// TestUnfinishedName checks that a file that a killed process leaves behind does not have the ending of the
-// file that it was to replace, by which other programs find it.
-func TestUnfinishedName(t *testing.T) {
-	f, err := Create(filepath.Join(t.TempDir(), "till.prom"), 0o600)
-	must(t, err)
-	defer f.Discard()
-	if name := filepath.Base(f.Name()); name[0] != '.' || filepath.Ext(name) == ".prom" {
-		t.Errorf("it is %s", name)
-	}
 }
