@@ -78,30 +78,25 @@ func (d *sqliteDialect) noWriter() (bool, error) {
 // inspect checks how the journal was left. If the journal has lost its log, the gate stays closed until that
 // is recorded.
 func (d *sqliteDialect) inspect(ctx context.Context) error {
-	for began := time.Now(); ; {
+	found, err := patiently(ctx, d.wait, 10*pause, func() (bool, error) {
 		if err := d.enter(ctx); err != nil {
-			return err
+			return false, err
 		}
 		open, err := d.saysOpen(ctx)
 		alone, e := d.noWriter()
 		err = errors.Join(err, e)
-		switch {
-		case err != nil:
-		case open && logIsEmpty(d.path) && alone: // checked last: while this connection is open, a log with the marker stays
-			d.lost = true
-			return nil
-		case open && logIsEmpty(d.path):
-			err = errLogTaken
-		case !open && !alone && time.Since(began) > d.wait:
-			err = errReplaced
-		case !open && !alone: // the other process may be about to set the marker
-			if err := errors.Join(d.leave(), rest(ctx, 10*pause)); err != nil {
-				return err
+		if err == nil && open && logIsEmpty(d.path) { // looked at last: while this connection is open, a log with the marker stays
+			if d.lost = alone; alone {
+				return true, nil
 			}
-			continue
+			err = errLogTaken
 		}
-		return errors.Join(err, d.leave())
+		return open || alone, errors.Join(err, d.leave()) // otherwise the other process may be about to set the marker
+	})
+	if err == nil && !found {
+		err = errReplaced
 	}
+	return err
 }
 
 var errReplaced = errors.New("another process uses a file that was here before")
