@@ -371,12 +371,6 @@ var (
 	notLeft  = Outcome{Ending: order.SaidNothing, Reason: "no connection"}
 )
 
-// stateAfter returns the state of an order whose only attempt has ended in this way.
-func stateAfter(out Outcome) order.State {
-	return map[order.Ending]order.State{order.WasAccepted: order.Accepted, order.WasRejected: order.Rejected,
-		order.WasUncertain: order.Unknown, order.SaidNothing: order.Planned}[out.Ending]
-}
-
 // bring makes an order in a state.
 func bring(t *testing.T, j *book, id string, to order.State) Record {
 	t.Helper()

@@ -175,14 +175,8 @@ func TestRenameIsRefusedDuringARun(t *testing.T) {
 				if n := mustCount(t, j, accounts); n != before {
 					t.Errorf("it left %d accounts of %d", n, before)
 				}
-				applies.Close()
-				for { // a server takes a moment to see that a session has ended
-					if err := j.Rename(t.Context(), shop, moved); err == nil {
-						break
-					} else if !errors.Is(err, Busy) {
-						t.Fatal(err)
-					}
-				}
+				mustEnd(t, applies, j)
+				must(t, j.Rename(t.Context(), shop, moved))
 			})
 		})
 	}

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout/order"
 )
 
@@ -77,7 +76,8 @@ func TestBeginRun(t *testing.T) {
 			"unknown unknown", "planned planned"}
 		wantRows(t, j, run, want...)
 		for _, r := range all {
-			o := wantState(t, j, r.OrderID, stateIn(want, r.OrderID))
+			o, err := j.Order(t.Context(), r.OrderID)
+			must(t, err)
 			if own := r.OrderID == "9" || r.OrderID == "1"; (o.Run == "cafe") != own || o.SentBy("cafe") ||
 				own && (o.Note != r.Note || o.Callback != r.Callback || len(story(t, j, r.OrderID)) != 1) {
 				t.Errorf("the order is %+v", o)
@@ -110,16 +110,6 @@ func TestBeginRun(t *testing.T) {
 			t.Errorf("sent by %q", o.Run)
 		}
 	})
-}
-
-func stateIn(rows []string, id string) order.State {
-	for _, r := range rows {
-		var of, state string
-		if fmt.Sscan(r, &of, &state); of == id {
-			return order.State(state)
-		}
-	}
-	return ""
 }
 
 // TestBeginRunOfABatch checks that a run begins only if no other run of its batch has begun since its plan
@@ -226,26 +216,18 @@ func TestHeldAndPaid(t *testing.T) {
 
 func TestAttempted(t *testing.T) {
 	eachJournal(t, func(t *testing.T, j *book) {
-		unit := claim("1").Amount.Unit()
-		for _, c := range []struct {
-			state string
-			bring func()
-			want  bool
-		}{
-			{"planned", func() { mustBegin(t, j, Run{Name: "cafe", Digest: "cafe"}, row("1")) }, false},
-			{"being sent", func() { mustClaim(t, j, claim("1")) }, true},
-		} {
-			c.bring()
-			for _, code := range []string{unit.Code, strings.ToUpper(unit.Code)} {
-				got, err := j.Attempted(t.Context(), api.Currency{Kind: unit.Kind, Code: code})
-				if err != nil || got != c.want {
-					t.Errorf("with an order that is %s, %s is attempted: %v, %v", c.state, code, got, err)
-				}
+		wants := func(want bool, unit string) {
+			t.Helper()
+			if got, err := j.Attempted(t.Context(), unitOf(unit)); err != nil || got != want {
+				t.Errorf("%s is attempted: %v, %v", unit, got, err)
 			}
 		}
-		if got, err := j.Attempted(t.Context(), api.Currency{Kind: "Else", Code: unit.Code}); err != nil || got {
-			t.Errorf("another currency of that name is attempted: %v, %v", got, err)
-		}
+		mustBegin(t, j, Run{Name: "cafe", Digest: "cafe"}, row("1"))
+		wants(false, "crypto:Btc")
+		mustClaim(t, j, claim("1"))
+		wants(true, "crypto:Btc")
+		wants(true, "crypto:BTC")
+		wants(false, "fiat:Btc")
 	})
 }
 
