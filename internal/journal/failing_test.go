@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -123,6 +124,12 @@ func operations(ctx context.Context, j *Journal) []operation {
 		{"an unknown outcome", func() error { _, err := l.Finish(ctx, ticket, unknown); return err }},
 		{"decide", func() error { _, err := l.Decide(ctx, Decision{OrderID: "4", NotSent: true, Reason: "x"}); return err }},
 		{"freeze", func() error { return l.Freeze(ctx, true, "x") }},
+		{"claim for an account that is frozen", func() error {
+			if _, err := l.Claim(ctx, claim("5")); !errors.Is(err, Frozen) || AsError(err).Freeze.Reason != "x" {
+				return cmp.Or(err, errors.New("it was not refused"))
+			}
+			return nil
+		}},
 		{"unfreeze", func() error { return l.Freeze(ctx, false, "x") }},
 		{"freezes", func() error { _, err := l.Freezes(ctx); return err }},
 		{"accept", func() error { return l.Accept(ctx, Exceptions{Surplus: 1, NoList: true}, "x") }},

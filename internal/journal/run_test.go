@@ -337,24 +337,32 @@ func TestOthersWriteWhileARunBegins(t *testing.T) {
 	})
 }
 
-// TestDeadBeginningIsForgotten checks that the rows that a process recorded before it died are removed,
-// except for orders that have changed since.
+// TestDeadBeginningIsForgotten checks that the rows that a process recorded before it died are removed by Reap, or
+// by the next run that begins, except for orders that have changed since.
 func TestDeadBeginningIsForgotten(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
-		dying, j := open(), open()
-		_, err := dying.BeginRun(t.Context(), Run{Name: "dead", Digest: "dead"}, func(yield func(Row, error) bool) {
-			rows(numbered(rowsInAPiece + 1)...)(yield)
-			c := claim("7")
-			c.Content = row("7").Content
-			mustFinish(t, j, mustClaim(t, j, c), unknown)
-			mustEnd(t, dying, j)
-		})
-		if err == nil {
-			t.Fatal("it has begun")
+		j := open()
+		for _, reaps := range []bool{true, false} {
+			dying := open()
+			_, err := dying.BeginRun(t.Context(), Run{Name: "dead", Digest: "dead"}, func(yield func(Row, error) bool) {
+				rows(numbered(rowsInAPiece + 1)...)(yield)
+				if reaps {
+					c := claim("7")
+					c.Content = row("7").Content
+					mustFinish(t, j, mustClaim(t, j, c), unknown)
+				}
+				mustEnd(t, dying, j)
+			})
+			if err == nil {
+				t.Fatal("it has begun")
+			}
+			if reaps {
+				mustDo(t)(j.Reap(t.Context()))
+				wantOrders(t, "the journal", j.Orders(t.Context(), order.Filter{}), "7 unknown")
+			}
 		}
-		mustDo(t)(j.Reap(t.Context()))
-		wantOrders(t, "the journal", j.Orders(t.Context(), order.Filter{}), "7 unknown")
-		mustBegin(t, j, Run{Name: "cafe", Digest: "cafe"}, row("1"), row("2"))
+		mustBegin(t, j, Run{Name: "cafe", Digest: "cafe"}, row("a"), row("b"))
+		wantOrders(t, "the journal", j.Orders(t.Context(), order.Filter{}), "7 unknown", "a planned", "b planned")
 	})
 }
 
@@ -409,15 +417,25 @@ func TestClaimOfARowThatIsGone(t *testing.T) {
 }
 
 // TestLivingBeginningIsLeftAlone checks that a process does not remove a run that a living one is still
-// recording.
+// recording, and that another run of the account waits for it.
 func TestLivingBeginningIsLeftAlone(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j, other := open(), open()
+		ended := make(chan error, 1)
 		_, err := j.BeginRun(t.Context(), Run{Name: "cafe", Digest: "sha256:cafe"}, func(yield func(Row, error) bool) {
 			must(t, other.Ledger.Reap(t.Context()))
+			go func() {
+				_, err := other.BeginRun(t.Context(), Run{Name: "beef", Digest: "beef"}, rows(row("2")))
+				ended <- err
+			}()
+			time.Sleep(50 * time.Millisecond)
 			yield(row("1"), nil)
 		})
-		must(t, err)
+		must(t, errors.Join(err, <-ended))
+		runs, err := j.Runs(t.Context())
+		if err != nil || len(runs) != 2 || runs[0].Name != "cafe" || runs[1].Name != "beef" {
+			t.Errorf("the runs are %+v, %v", runs, err)
+		}
 	})
 }
 
