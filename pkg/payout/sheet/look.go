@@ -1,7 +1,7 @@
 package sheet
 
 import (
-	"bufio"
+	"bytes"
 	"errors"
 	"io"
 	"slices"
@@ -17,38 +17,35 @@ const (
 
 // LookCSV proposes a layout for a file of CSV. It reads the file's beginning, and decides nothing: a person
 // has to correct what it proposes.
-func LookCSV(in io.Reader) (Layout, error) {
-	raw := bufio.NewReaderSize(in, maxLook)
-	start, err := raw.Peek(maxLook)
-	if err != nil && err != io.EOF && err != bufio.ErrBufferFull {
-		return Layout{}, err
+func LookCSV(in io.Reader) (l Layout, err error) {
+	start, err := io.ReadAll(io.LimitReader(in, maxLook))
+	if err != nil {
+		return l, err
 	}
 	if why := noText(start); why != "" {
-		return Layout{}, errors.New(why)
+		return l, errors.New(why)
 	}
-	if i := strings.LastIndexByte(string(start), '\n'); len(start) == maxLook && i > 0 {
+	if i := bytes.LastIndexByte(start, '\n'); len(start) == maxLook && i > 0 {
 		start = start[:i] // a character may be cut at the end
 	}
-	var l Layout
+	encoding := ""
 	if !isWide(start) && !utf8.Valid(start) {
-		l.Encoding = Windows1252
+		encoding = Windows1252
 	}
-	lines := firstLines(newLines(raw, l.Encoding))
-	var best [][]string
+	lines := firstLines(newLines(bytes.NewReader(start), encoding))
 	most := 0
 	for _, delimiter := range delimiters {
 		rows := splitAll(lines, delimiter)
 		width, count := mode(rows)
 		if points := width * count; width > 1 && points > most {
-			best, most, l.Delimiter = rows, points, delimiter
+			most, l = points, Look(rows)
+			l.Delimiter, l.Encoding = delimiter, encoding
 		}
 	}
-	if best == nil {
-		return Layout{}, errors.New("it has no table that can be recognised")
+	if most == 0 {
+		err = errors.New("it has no table that can be recognised")
 	}
-	found := Look(best)
-	found.Delimiter, found.Encoding = l.Delimiter, l.Encoding
-	return found, nil
+	return l, err
 }
 
 // firstLines returns the lines up to one that cannot be read, at most MaxRows.
@@ -98,13 +95,12 @@ func Look(rows [][]string) (l Layout) {
 	l.SkipLines = top
 	var table [][]string
 	table, l.UntilBlank = tableOf(rows[top+1:])
-	own := NewTable(Layout{})
 	taken := map[Column]bool{}
 	for _, header := range rows[top] {
-		taken[own.column(header)] = true
+		taken[columnNamed(plainName(header))] = true
 	}
 	for i, header := range rows[top] {
-		col, values := own.column(header), valuesOf(table, i)
+		col, values := columnNamed(plainName(header)), valuesOf(table, i)
 		if header = strings.TrimSpace(header); col == noColumn && header != "" && len(values) > 0 {
 			if col = likelyColumn(header, values, taken); col == noColumn {
 				l.Other = Ignore
