@@ -50,18 +50,47 @@ func (t *Table) Header(line int, names []string) (wrong []Detail, err error) {
 	if !slices.ContainsFunc(names, func(name string) bool { return t.knows(name) || meantColumn(name) != noColumn }) {
 		return Wrongf(line, "", "this is not a header: begin with order_id,currency,amount,address, say --skip-lines if it is below, or name its columns with --map"), ErrInput
 	}
-	row := Row{Line: line}
 	for _, name := range names {
-		col, why := t.take(name, names)
-		if why != "" {
-			row.wrong(Shorten(name), "%s", why)
-		}
-		t.header = append(t.header, col)
+		t.header = append(t.header, t.column(name))
 	}
-	misnamed := len(row.Wrong)
+	row := Row{Line: line}
+	for i, name := range names {
+		col, meant := t.header[i], meantColumn(name)
+		switch {
+		case col != noColumn && slices.Contains(t.header[:i], col):
+			row.wrong(Shorten(name), "the column is there twice")
+			t.header[i] = noColumn
+		case col != noColumn:
+		case plainName(name) == "":
+			t.header[i] = unnamed
+		case t.layout.Other == Ignore && !t.changesMoney(meant):
+			t.unread = append(t.unread, Shorten(strings.TrimSpace(name)))
+		default:
+			row.wrong(Shorten(name), "%s", t.unknown(name))
+			if !slices.Contains(t.header, meant) { // it is not missing as well, and its values are checked
+				t.header[i] = meant
+			}
+		}
+	}
+	return t.missing(row, names)
+}
+
+// changesMoney reports whether a column, if it is what its header nearly says, changes what is paid, so that it
+// is not ignored unless the layout says that the file has no such column.
+func (t *Table) changesMoney(meant Column) bool {
+	if meant != AmountCurrency && meant != AmountMinor && meant != Memo {
+		return false
+	}
+	_, mapped := t.layout.Columns[meant.String()]
+	return !mapped && !slices.Contains(t.header, meant)
+}
+
+// missing adds which columns the header has not, and returns what is wrong with it.
+func (t *Table) missing(row Row, names []string) (wrong []Detail, err error) {
 	missing := func(col Column, format string, args ...any) {
 		if !slices.Contains(t.header, col) {
 			row.wrong(col.String(), format, args...)
+			err = ErrInput
 		}
 	}
 	for col, name := range columnNames {
@@ -69,8 +98,8 @@ func (t *Table) Header(line int, names []string) (wrong []Detail, err error) {
 			missing(Column(col), "the file has no column %s: its header is %s", Quote(header), Quote(strings.Join(names, ", ")))
 		}
 	}
-	if len(row.Wrong) > misnamed {
-		return row.Wrong, ErrInput
+	if err != nil {
+		return row.Wrong, err
 	}
 	if !t.layout.NoOrderIDs {
 		missing(OrderID, "the column is missing: number the rows yourself, or let --auto-order-id BATCH do it")
@@ -79,53 +108,13 @@ func (t *Table) Header(line int, names []string) (wrong []Detail, err error) {
 		missing(Currency, "the column is missing: name it with --map, or say --currency for all rows")
 	} else if slices.Contains(t.header, Currency) {
 		row.wrong(Currency.String(), "the file has this column: leave --currency out")
+		err = ErrInput
 	}
 	missing(Address, "the column is missing: name it with --map")
 	if !slices.Contains(t.header, AmountMinor) {
 		missing(Amount, "the column is missing, and so is amount_minor")
 	}
-	if len(row.Wrong) > misnamed {
-		err = ErrInput
-	}
 	return row.Wrong, err
-}
-
-// take returns the column of the next name of a header, and what is wrong with it.
-func (t *Table) take(name string, names []string) (col Column, wrong string) {
-	col = t.column(name)
-	switch {
-	case col != noColumn && slices.Contains(t.header, col):
-		return noColumn, "the column is there twice"
-	case col != noColumn:
-		return col, ""
-	case plainName(name) == "":
-		return unnamed, ""
-	}
-	meant := meantColumn(name)
-	if t.layout.Other == Ignore && !t.changesMoney(meant, names) {
-		t.unread = append(t.unread, Shorten(strings.TrimSpace(name)))
-		return noColumn, ""
-	}
-	// a misspelt column is not missing as well, and its values are checked
-	if slices.Contains(t.header, meant) || t.isNamed(meant, names) {
-		return noColumn, t.unknown(name)
-	}
-	return meant, t.unknown(name)
-}
-
-// isNamed reports whether one of the names is that of a column.
-func (t *Table) isNamed(col Column, names []string) bool {
-	return slices.ContainsFunc(names, func(name string) bool { return t.column(name) == col })
-}
-
-// changesMoney reports whether a column, if it is what its header nearly says, changes what is paid, so that it
-// is not ignored unless the layout says that the file has no such column.
-func (t *Table) changesMoney(meant Column, names []string) bool {
-	if meant != AmountCurrency && meant != AmountMinor && meant != Memo {
-		return false
-	}
-	_, mapped := t.layout.Columns[meant.String()]
-	return !mapped && !t.isNamed(meant, names)
 }
 
 // unknown says what to do about a column that is not till's.
