@@ -72,26 +72,20 @@ func (a *Approvers) add(l line) {
 	a.lines = append(a.lines, l)
 	own := func(name string) bool { return slices.Contains(l.folded, name) }
 	for _, other := range a.lines {
-		if other.fingerprint == l.fingerprint || slices.ContainsFunc(other.folded, own) {
-			for i := range a.lines {
-				if a.lines[i].person == other.person {
-					a.lines[i].person = l.person
-				}
+		if other.person == l.person || other.fingerprint != l.fingerprint && !slices.ContainsFunc(other.folded, own) {
+			continue
+		}
+		for i := range a.lines {
+			if a.lines[i].person == other.person {
+				a.lines[i].person = l.person
 			}
 		}
 	}
 }
 
-// fold returns the same text for names that a person could take for one.
-func fold(name string) string {
-	return strings.Map(func(r rune) rune {
-		least := r
-		for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
-			least = min(least, other)
-		}
-		return least
-	}, norm.NFKC.String(name))
-}
+// fold returns the same text for names that a person could take for one. Some small letters, such as the two forms of
+// sigma, have one capital.
+func fold(name string) string { return strings.ToLower(strings.ToUpper(norm.NFKC.String(name))) }
 
 func parseLine(row string, local *time.Location) (l line, err error) {
 	names, rest, err := cutPrincipals(row)
