@@ -41,11 +41,7 @@ func crc16(bytes []byte) uint16 {
 	for _, b := range bytes {
 		sum ^= uint16(b) << 8
 		for range 8 {
-			if sum&0x8000 != 0 {
-				sum = sum<<1 ^ 0x1021
-			} else {
-				sum <<= 1
-			}
+			sum = sum<<1 ^ (sum>>15)*0x1021
 		}
 	}
 	return sum

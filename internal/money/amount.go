@@ -159,14 +159,8 @@ func Decimal(minor *big.Int, decimals int) string {
 	if minor.IsInt64() {
 		return api.FormatDecimal(minor.Int64(), decimals)
 	}
-	digits := new(big.Int).Abs(minor).String() // at least 19 digits, and at most MaxDecimals decimals
-	if decimals > 0 {
-		digits = digits[:len(digits)-decimals] + "." + digits[len(digits)-decimals:]
-	}
-	if minor.Sign() < 0 {
-		return "-" + digits
-	}
-	return digits
+	whole := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(decimals)), nil)
+	return new(big.Rat).SetFrac(minor, whole).FloatString(decimals)
 }
 
 // FormatSum writes a sum in a currency as Format writes an amount. Decimals may be Unknown.
