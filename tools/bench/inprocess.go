@@ -12,7 +12,6 @@ import (
 
 	"example.com/till/pkg/api"
 	gojson "github.com/go-json-experiment/json"
-	"github.com/go-resty/resty/v2"
 )
 
 // plain is a withdrawal without the strictness of the SDK.
@@ -34,20 +33,17 @@ type plain struct {
 }
 
 const (
-	calls      = 1024 // divisible by every width
-	sdkPairs   = 81
-	restyPairs = 27
+	calls    = 1024 // divisible by every width
+	sdkPairs = 81
 )
 
-// sdk compares the client's calls with net/http, and so the calls of resty alone, on which the client is
-// built.
+// sdk compares the client's calls with net/http.
 func sdk(b *bench) []row {
 	server := b.helper("-serve", "1000")
 	defer server.stop()
 	url := server.url
 	client := must(api.New(url, api.WithAPIKey(sandboxKey)))
 	bare := poster()
-	alone := resty.NewWithClient(&http.Client{Transport: poster().Transport}).SetAuthToken(sandboxKey)
 	ctx := context.Background()
 	request := api.CreateWithdrawal{
 		Currency: api.Currency{Kind: api.Crypto, Code: "Btc"},
@@ -55,8 +51,8 @@ func sdk(b *bench) []row {
 		Address:  "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq", ExternalOrderID: "4711",
 	}
 	operations := []struct {
-		name             string
-		sdk, bare, resty func() error
+		name      string
+		sdk, bare func() error
 	}{
 		{"read", func() error {
 			_, err := client.Withdrawals.Get(ctx, "7c9e6679-7425-40de-944b-e07fc1f90ae7")
@@ -65,9 +61,6 @@ func sdk(b *bench) []row {
 			var value api.Withdrawal
 			return exchange(ctx, bare, http.MethodGet, url+getPath+"?id=7c9e6679-7425-40de-944b-e07fc1f90ae7",
 				nil, &value)
-		}, func() error {
-			var value api.Withdrawal
-			return viaResty(alone, http.MethodGet, url+getPath+"?id=7c9e6679-7425-40de-944b-e07fc1f90ae7", nil, &value)
 		}},
 		{"create", func() error {
 			_, err := client.Withdrawals.Create(ctx, request)
@@ -79,13 +72,6 @@ func sdk(b *bench) []row {
 			}
 			var value string
 			return exchange(ctx, bare, http.MethodPost, url+createPath, body, &value)
-		}, func() error {
-			body, err := gojson.Marshal(request)
-			if err != nil {
-				return err
-			}
-			var value string
-			return viaResty(alone, http.MethodPost, url+createPath, body, &value)
 		}},
 	}
 	var rows []row
@@ -99,18 +85,10 @@ func sdk(b *bench) []row {
 				took, base = repeat(width, op.bare)
 				return took
 			})
-			ofResty := pairs(restyPairs, func() time.Duration {
-				took, _ := repeat(width, op.resty)
-				return took
-			}, func() time.Duration {
-				took, _ := repeat(width, op.bare)
-				return took
-			})
 			name := fmt.Sprintf("SDK %s / net/http, %d at a time", op.name, width)
 			rows = append(rows,
 				row{what: name + ", time", got: ratio, unit: "x", limit: 1.10, atMost: true,
-					detail: fmt.Sprintf("median of %d pairs of %d calls; resty alone, of %d: %.2fx", sdkPairs, calls,
-						restyPairs, ofResty)},
+					detail: fmt.Sprintf("median of %d pairs of %d calls", sdkPairs, calls)},
 				row{what: name + ", more allocations", got: float64(mine)/calls - float64(base)/calls, limit: 25,
 					atMost: true, detail: "per call"})
 		}
@@ -149,24 +127,6 @@ func exchange(ctx context.Context, client *http.Client, method, url string, body
 		return fmt.Errorf("HTTP %d", resp.StatusCode)
 	}
 	return gojson.Unmarshal(text, value)
-}
-
-// viaResty is the same as exchange, with resty.
-func viaResty(client *resty.Client, method, url string, body []byte, value any) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
-	req := client.R().SetContext(ctx).SetHeader("Accept", "application/json").SetHeader("User-Agent", "bench")
-	if body != nil {
-		req.SetHeader("Content-Type", "application/json").SetBody(body)
-	}
-	resp, err := req.Execute(method, url)
-	if err != nil {
-		return err
-	}
-	if resp.StatusCode() != http.StatusOK {
-		return fmt.Errorf("HTTP %d", resp.StatusCode())
-	}
-	return gojson.Unmarshal(resp.Body(), value)
 }
 
 // repeat makes all calls, width at a time, and returns how long they took and the number of their
