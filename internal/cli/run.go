@@ -75,9 +75,9 @@ func Run(ctx context.Context, args []string, io IO) int {
 }
 
 // explain returns the report of the error with which the command line ended, if there is one.
-func explain(a *cmdutil.App, cmd *cobra.Command, args []string, err error) cmdutil.Report {
+func explain(a *cmdutil.App, cmd *cobra.Command, args []string, err error) cmdutil.Error {
 	if err == nil {
-		return cmdutil.Report{Code: cmdutil.ExitDone}
+		return cmdutil.Error{Code: cmdutil.ExitDone}
 	}
 	if !a.Running {
 		a.JSON.Store(wantsJSON(a, formatFlags(args)))
@@ -186,11 +186,11 @@ type serviceSays struct {
 	Description string `json:"description"`
 }
 
-func printError(a *cmdutil.App, r cmdutil.Report, global *pflag.FlagSet) {
+func printError(a *cmdutil.App, r cmdutil.Error, global *pflag.FlagSet) {
 	todo := r.Hint
 	if a.JSON.Load() {
 		kind := cmdutil.KindOf(r.Code)
-		line := errorContent{Kind: kind.Kind, ExitCode: r.Code, Rule: r.Rule, Message: r.Message,
+		line := errorContent{Kind: kind.Kind, ExitCode: r.Code, Rule: r.Rule, Message: r.Msg,
 			Hint: cmdutil.NewHintLine(todo), Retryable: kind.Retryable, Details: r.Details, About: r.About.Or(a.Subject)}
 		if r.Call != nil {
 			line.Status = r.Call.Status
@@ -201,13 +201,13 @@ func printError(a *cmdutil.App, r cmdutil.Report, global *pflag.FlagSet) {
 		io.WriteString(a.IO.Err, render.Line(errorLine{line})+"\n")
 		return
 	}
-	text := errorPrefix + " " + r.Message
+	text := errorPrefix + " " + r.Msg
 	if r.Rule != "" {
-		text = errorPrefix + " " + r.Rule + ": " + r.Message
+		text = errorPrefix + " " + r.Rule + ": " + r.Msg
 	}
 	switch {
 	case r.Rule == cmdutil.RuleConfirmation && todo.IsZero(): // the person has said no
-		text = r.Message
+		text = r.Msg
 	case len(todo.Command) == 0 && todo.Text == "":
 		text = a.Wrapped(text)
 	case len(todo.Command) == 0:

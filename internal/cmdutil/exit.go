@@ -118,13 +118,15 @@ func KindOf(code int) ErrorKind {
 	return ErrorKind{Kind: "internal"}
 }
 
-// Error is an error that a command itself finds.
+// Error is an error that a command itself finds, or what Explain makes of any other: what is shown of it.
 type Error struct {
-	Code int
-	Rule string // the rule that refused
-	Msg  string
-	Hint payout.Hint // what to do next
-	Err  error
+	Code    int
+	Rule    string // the rule that refused
+	Msg     string
+	Hint    payout.Hint // what to do next
+	Err     error
+	Call    *api.Error      // the failed call, if there is one; set by Explain
+	Details []payout.Detail // set by Explain
 	About
 }
 
@@ -156,20 +158,9 @@ func Refusal(rule, msg, text string, command ...string) error {
 	return &Error{Code: exitRefused, Rule: rule, Msg: msg, Hint: payout.NewHint(text, command...)}
 }
 
-// Report is an error as it is shown: its exit code and the content of the error line.
-type Report struct {
-	Code    int
-	Rule    string
-	Message string
-	Hint    payout.Hint
-	Call    *api.Error // the failed call, if there is one
-	Details []payout.Detail
-	About
-}
-
-// Explain returns the exit code and the report of any error. No other function does this.
-func Explain(err error) Report {
-	r := Report{Code: ExitInternal, Message: err.Error(), About: aboutError(err)}
+// Explain returns any error with its exit code, and as it is shown. No other function does this.
+func Explain(err error) Error {
+	r := Error{Code: ExitInternal, Msg: err.Error(), Err: err, About: aboutError(err)}
 	var (
 		own     *Error
 		call    *api.Error
@@ -185,25 +176,25 @@ func Explain(err error) Report {
 	case errors.As(err, &own):
 		r.Code, r.Rule, r.Hint = own.Code, own.Rule, own.Hint
 		if errors.As(err, &output) { // --jq failed on the result; the output did not fail
-			r.Message = own.Msg
+			r.Msg = own.Msg
 		}
 		errors.As(err, &r.Call)
 	case errors.As(err, &invalid):
-		r.Code, r.Message = ExitUsage, flagOf(invalid.Field)+": "+invalid.Why
+		r.Code, r.Msg = ExitUsage, flagOf(invalid.Field)+": "+invalid.Why
 	case errors.As(err, &sending) && (len(sending.Hint.Text) > 0 || !errors.As(err, &call)):
 		r.Code, r.Rule, r.Hint, r.Details = codeOf(sending.Kind), sending.Rule, sending.Hint, sending.Details
 		errors.As(err, &r.Call)
 	case errors.As(err, &output) && errors.As(err, &typed): // --template failed on the result
-		r.Code, r.Message, r.Hint = ExitUsage, typed.Msg, payout.NewHint("look at the whole answer with -o json")
+		r.Code, r.Msg, r.Hint = ExitUsage, typed.Msg, payout.NewHint("look at the whole answer with -o json")
 	case errors.As(err, &output):
 		r.Code, r.Hint = ExitOutput, payout.NewHint(outputHint(output))
 		if errors.As(err, &call) { // a dry run failed to print; there was no call
-			r.Message = output.Error()
+			r.Msg = output.Error()
 		}
 	case errors.As(err, &call):
 		r.Call = call
 		if r.Code, r.Hint = explainCall(call); r.Code == ExitInterrupted {
-			r.Message = "interrupted"
+			r.Msg = "interrupted"
 		}
 	case errors.As(err, &typed):
 		r.Code, r.Hint = ExitUsage, payout.NewHint(typed.Advice, typed.Command...)
@@ -215,9 +206,9 @@ func Explain(err error) Report {
 		r.Code, r.Hint = ExitConfig, payout.NewHint(set.Advice, set.Command...)
 	case errors.As(err, &state):
 		r.Code, r.Hint = explainState(state)
-		r.Message = "the sandbox's state cannot be used: " + state.Path + ": " + state.Err.Error()
+		r.Msg = "the sandbox's state cannot be used: " + state.Path + ": " + state.Err.Error()
 	case errors.Is(err, context.Canceled):
-		r.Code, r.Message = ExitInterrupted, "interrupted"
+		r.Code, r.Msg = ExitInterrupted, "interrupted"
 	case diskFull(err):
 		r.Code = ExitConfig
 	}

@@ -134,12 +134,12 @@ const readAtEnd = 10 * time.Second
 
 // Finish makes the report of a command that has ended, or returns nil if there is no receiver. The journal must
 // still be open.
-func (a *App) Finish(cmd *cobra.Command, r Report) *Finished {
+func (a *App) Finish(cmd *cobra.Command, r Error) *Finished {
 	if !a.Running || a.outlets(cmd).none() {
 		return nil
 	}
 	f := &Finished{Command: CommandName(cmd), ExitCode: r.Code, Kind: KindOf(r.Code).Kind, Rule: r.Rule,
-		Message: r.Message, Hint: NewHintLine(r.Hint), Retryable: KindOf(r.Code).Retryable, About: r.About.Or(a.Subject), Amounts: a.Amounts,
+		Message: r.Msg, Hint: NewHintLine(r.Hint), Retryable: KindOf(r.Code).Retryable, About: r.About.Or(a.Subject), Amounts: a.Amounts,
 		began: a.Began, ended: a.IO.Now()}
 	f.Started, f.Ended = views.Moment(f.began), views.Moment(f.ended)
 	f.Seconds = f.ended.Sub(f.began).Round(time.Millisecond).Seconds()

@@ -17,8 +17,8 @@ func TestRefusedKey(t *testing.T) {
 	if r.Code != ExitUnauthorized || r.Call != refused {
 		t.Errorf("exit code %d, call %v: the service's answer must stay", r.Code, r.Call)
 	}
-	if !strings.HasSuffix(r.Message, "; the key came from the variable TILL_API_KEY") || r.Hint.IsZero() {
-		t.Errorf("message %q, hint %q", r.Message, r.Hint)
+	if !strings.HasSuffix(r.Msg, "; the key came from the variable TILL_API_KEY") || r.Hint.IsZero() {
+		t.Errorf("message %q, hint %q", r.Msg, r.Hint)
 	}
 	if again := RefusedKey(err, config.Origin{Kind: config.FromKeyring}); again != err {
 		t.Errorf("the source is said twice: %v", again)

@@ -325,17 +325,15 @@ func (s *Session) SourceOfKey() config.Origin {
 // RefusedKey adds the source of the key to the error of a call that was refused for its key, once. It returns
 // any other error unchanged, and every error if the source is not known.
 func RefusedKey(err error, source config.Origin) error {
-	if err == nil || source.Kind == config.FromDefault || Explain(err).Code != ExitUnauthorized {
+	if err == nil || source.Kind == config.FromDefault {
 		return err
 	}
-	if own := (*Error)(nil); errors.As(err, &own) && own.Code == ExitUnauthorized {
+	r, own := Explain(err), (*Error)(nil)
+	if r.Code != ExitUnauthorized || errors.As(err, &own) && own.Code == ExitUnauthorized {
 		return err
 	}
-	return &Error{
-		Code: ExitUnauthorized, Err: err,
-		Msg:  fmt.Sprintf("%v; the key came from %s", err, source.Phrase()),
-		Hint: otherKey(source),
-	}
+	r.Msg, r.Hint = fmt.Sprintf("%v; the key came from %s", err, source.Phrase()), otherKey(source)
+	return &r
 }
 
 // otherKey says how to change the key of a source.

@@ -158,6 +158,6 @@ func withSource(err error, source config.Origin) error {
 	if r.Code == cmdutil.ExitUnauthorized || r.Code == cmdutil.ExitInterrupted {
 		return err
 	}
-	return &cmdutil.Error{Code: r.Code, Rule: r.Rule, Err: err,
-		Msg: fmt.Sprintf("%v; the key comes from %s", err, source.Phrase()), Hint: r.Hint}
+	r.Msg = fmt.Sprintf("%v; the key comes from %s", err, source.Phrase())
+	return &r
 }
