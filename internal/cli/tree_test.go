@@ -4,6 +4,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -130,6 +132,24 @@ func TestCommandsAreBuiltByName(t *testing.T) {
 	for _, args := range [][]string{{"help", "invoice"}, {"__complete", "invoice", ""}, {"-h"}, {"nonsense"}} {
 		if got := commands(args); len(got) != len(commands(nil)) {
 			t.Errorf("for %v only %d commands are built", args, len(got))
+		}
+	}
+}
+
+// TestRulesHaveScripts checks that a script sees till refuse by each rule.
+func TestRulesHaveScripts(t *testing.T) {
+	scripts, err := filepath.Glob("testdata/script/*.txtar")
+	must(t, err)
+	seen := map[string]bool{}
+	for _, script := range scripts {
+		for _, m := range regexp.MustCompile(`(?m)^stderr .*(?:till: |"rule":")([a-z_]+)[:"]`).
+			FindAllStringSubmatch(contents(t, script), -1) {
+			seen[m[1]] = true
+		}
+	}
+	for _, r := range cmdutil.Rules() {
+		if !seen[r.Name] {
+			t.Errorf("no script has an error of the rule %s", r.Name)
 		}
 	}
 }

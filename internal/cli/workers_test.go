@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,6 +13,7 @@ import (
 	"testing"
 
 	"example.com/till/e2e/chromium"
+	"example.com/till/pkg/api/sandbox"
 )
 
 // needProgram skips a test if a program is missing. If TILL_NEEDS_TOOLS is set, as in CI, the test fails.
@@ -129,4 +131,31 @@ func TestWorkersInPlaywright(t *testing.T) {
 		t.Errorf("the tests ended with %d: %s%s", f.code, f.out, f.err)
 	}
 	wantServed(t, served)
+}
+
+// TestShopChecks runs the shop's tests.
+func TestShopChecks(t *testing.T) {
+	t.Parallel()
+	run := execute(t, docsEnv(t), "till", "sandbox", "run", "--", "sh", absolute(t, "examples/shop/test.sh"))
+	if run.code != 0 || strings.Count(run.out, "ok: ") != 13 {
+		t.Errorf("it ended with %d: %s%s", run.code, run.out, run.err)
+	}
+}
+
+// TestShopLosesAnAnswer loses the answer to the shop's create after the service has made the invoice. The
+// shop must not make a second invoice, however often it is asked.
+func TestShopLosesAnAnswer(t *testing.T) {
+	t.Parallel()
+	f := startFaulty(t, nil)
+	_, err := f.box.AddFault(sandbox.Fault{Do: "drop-after", On: "POST /api/invoice"})
+	must(t, err)
+	env := f.env(t, "SHOP_DIR="+t.TempDir())
+	for range 3 {
+		execute(t, env, "sh", absolute(t, "examples/shop/shop.sh"), "order", "1001").want(t, 20, "")
+	}
+	dump, err := f.box.Dump()
+	made, asked := bytes.Count(dump, []byte(`"Order 1001"`)), len(f.box.Requests())
+	if err != nil || made != 1 || asked != 1 {
+		t.Errorf("%d invoices were made by %d requests, %v", made, asked, err)
+	}
 }
