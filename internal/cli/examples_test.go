@@ -153,116 +153,66 @@ func runExample(t *testing.T, text string) {
 	}
 }
 
-// inJournal matches the examples about an order that was sent before.
-var inJournal = regexp.MustCompile(`^till (journal (show|check|copy|rename|adopt-merchant)|withdraw ` +
-	`(reconcile|resolve)|withdraw (get|wait) --order-id)`)
-
-// prepareExample creates the order or run of an example. It loses the answer if the example is about finding
-// out the outcome.
-func prepareExample(t *testing.T, text string, service *exampleService, cmd *exec.Cmd) {
-	t.Helper()
-	if strings.HasPrefix(text, "till payout") {
-		prepareFiles(t, text, cmd)
-	}
-	if strings.HasPrefix(text, "till payout approve") || strings.Contains(text, "--approval") {
-		prepareApprovers(t, cmd)
-	}
-	if aboutRun.MatchString(text) {
-		prepareRun(t, text, service, cmd)
-	}
-	if !inJournal.MatchString(text) {
-		return
-	}
-	want := 0
-	if strings.Contains(text, "reconcile") || strings.Contains(text, "resolve") {
-		want = 20
-		service.loses.Store(true)
-	}
-	beside(t, cmd, want, "withdraw create --currency Btc --amount 0.015 --order-id 5001 --yes --address "+exampleAddress)
-	service.loses.Store(false)
-	service.hides.Store(strings.Contains(text, "--not-sent"))
-}
-
-// beside runs till where an example will run, and returns its output.
-func beside(t *testing.T, example *exec.Cmd, want int, line string) string {
-	t.Helper()
-	cmd := exec.Command("till", strings.Fields(line)...)
-	cmd.Dir, cmd.Env = example.Dir, example.Env
-	f := finish(t, cmd)
-	if f.code != want {
-		t.Fatalf("till %s: %+v", line, f)
-	}
-	return strings.TrimSpace(f.out)
-}
-
-// prepareFiles creates the files of examples about payouts.
-func prepareFiles(t *testing.T, text string, cmd *exec.Cmd) {
-	t.Helper()
-	head, ids := "order_id,", []string{"5001,", "5002,"}
-	if strings.Contains(text, "--auto-order-id") {
-		head, ids = "", []string{"", ""}
-	}
-	writeFile(t, filepath.Join(cmd.Dir, "staff.csv"),
-		head+"currency,amount,address,note\n"+ids[0]+"Btc,0.015,"+exampleAddress+",Ann\n"+ids[1]+"Btc,25.00 USD,"+exampleAddress+",Bob\n")
-	writeFile(t, filepath.Join(cmd.Dir, "people.csv"),
-		"order_id,currency,amount,Pay to\n1,Btc,0.015,"+exampleAddress+"\n")
-	writeFile(t, filepath.Join(cmd.Dir, "staff.jsonl"),
-		`{"order_id":"5001","currency":"Btc","amount":"0.015","address":"`+exampleAddress+`"}`+"\n")
-	if strings.HasPrefix(text, "till payout apply") { // the service returns the same id for every order
-		writeFile(t, filepath.Join(cmd.Dir, "staff.csv"),
-			"order_id,currency,amount,address\n5001,Btc,0.015,"+exampleAddress+"\n")
-	}
-	if !strings.HasPrefix(text, "till payout plan") {
-		digest := beside(t, cmd, 0, "payout plan staff.csv --out staff.plan -q")
-		writeFile(t, filepath.Join(cmd.Dir, "approved.txt"), digest+"\n")
-	}
-}
-
-// prepareApprovers creates a key that may approve, and an SSH agent that has it.
-func prepareApprovers(t *testing.T, cmd *exec.Cmd) {
-	t.Helper()
-	needProgram(t, "ssh-agent")
-	home := filepath.Join(cmd.Dir, "home")
-	setUp := exec.Command("sh", "-ec", `mkdir -m 700 -p home/.ssh
+// preparations are what has to be done before some examples: a shell script, which knows the example. The one about a
+// run prints its name, which differs from that of the example, because a plan's digest depends on the time.
+var preparations = []struct {
+	examples *regexp.Regexp
+	script   string
+}{
+	{regexp.MustCompile(`^till payout`), `
+case "$EXAMPLE" in
+*--auto-order-id*) printf 'currency,amount,address,note\nBtc,0.015,%s,Ann\nBtc,25.00 USD,%s,Bob\n' $ADDRESS $ADDRESS ;;
+*apply*) printf 'order_id,currency,amount,address\n5001,Btc,0.015,%s\n' $ADDRESS ;; # every order gets the same id
+*) printf 'order_id,currency,amount,address,note\n5001,Btc,0.015,%s,Ann\n5002,Btc,25.00 USD,%s,Bob\n' $ADDRESS $ADDRESS ;;
+esac >staff.csv
+printf 'order_id,currency,amount,Pay to\n1,Btc,0.015,%s\n' $ADDRESS >people.csv
+printf '{"order_id":"5001","currency":"Btc","amount":"0.015","address":"%s"}\n' $ADDRESS >staff.jsonl
+case "$EXAMPLE" in "till payout plan"*) ;; *) till payout plan staff.csv --out staff.plan -q >approved.txt ;; esac`},
+	{regexp.MustCompile(`^till payout approve|--approval`), `
+mkdir -m 700 -p home/.ssh
 ssh-keygen -q -t ed25519 -N '' -f home/.ssh/id_ed25519
 echo "ann $(cat home/.ssh/id_ed25519.pub)" >home/.ssh/allowed_signers
-till profile set live approvers="$HOME/.ssh/allowed_signers"`)
-	setUp.Dir, setUp.Env = cmd.Dir, cmd.Env
-	if out, err := setUp.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	if strings.Contains(cmd.Args[2], "--agent") {
-		cmd.Args[2] = "exec ssh-agent sh -c 'ssh-add -q " + filepath.Join(home, ".ssh/id_ed25519") +
-			" 2>/dev/null; " + cmd.Args[2] + "'"
-	}
+till profile set live approvers="$HOME/.ssh/allowed_signers"`},
+	{regexp.MustCompile(`^till payout (status|list|export|wait|reconcile|resolve)`), `
+printf 'order_id,currency,amount,address\n5001,Btc,0.015,%s\n' $ADDRESS >run.csv
+case "$EXAMPLE" in *5002*) echo 5002,Btc,0.015,bc1qother >>run.csv ;; esac
+till payout plan run.csv --out run.plan >plan.out
+till payout apply run.plan --yes --keep-going >apply.out || test $? = 20
+till payout list -q`},
+	{regexp.MustCompile(`^till (journal (show|check|copy|rename|adopt-merchant)|withdraw (reconcile|resolve)|` +
+		`withdraw (get|wait) --order-id)`), `
+till withdraw create --currency Btc --amount 0.015 --order-id 5001 --yes --address $ADDRESS >create.out || test $? = 20`},
 }
 
-// aboutRun matches the examples about a plan that was applied before.
-var aboutRun = regexp.MustCompile(`^till payout (status|list|export|wait|reconcile|resolve)`)
-
-// exampleRun is the name of a run in the examples. The real name differs, because a plan's digest depends on
-// the time when it is made.
+// exampleRun is the name of a run in the examples.
 const exampleRun = "1f60bd0c"
 
-// prepareRun applies a plan and puts the name of its run into the example. It loses the answers if the
-// example is about finding out the outcome.
-func prepareRun(t *testing.T, text string, service *exampleService, cmd *exec.Cmd) {
+// prepareExample does what has to be done before an example. Answers are lost if it is about finding out the outcome.
+func prepareExample(t *testing.T, text string, service *exampleService, cmd *exec.Cmd) {
 	t.Helper()
-	rows := "5001,Btc,0.015," + exampleAddress + "\n"
-	if strings.Contains(text, "5002") {
-		rows += "5002,Btc,0.015,bc1qother\n"
+	service.loses.Store(strings.Contains(text, "reconcile") || strings.Contains(text, "resolve"))
+	for _, p := range preparations {
+		if !p.examples.MatchString(text) {
+			continue
+		}
+		if strings.Contains(p.script, "ssh-keygen") {
+			needProgram(t, "ssh-agent")
+		}
+		prepare := exec.Command("sh", "-ec", p.script)
+		prepare.Dir, prepare.Env = cmd.Dir, append(cmd.Env, "EXAMPLE="+text, "ADDRESS="+exampleAddress)
+		f := finish(t, prepare)
+		if f.code != 0 {
+			t.Fatalf("the preparation ended with %d: %s%s", f.code, f.out, f.err)
+		}
+		if run := strings.TrimSpace(f.out); run != "" {
+			cmd.Args[2] = strings.ReplaceAll(cmd.Args[2], exampleRun, run)
+		}
 	}
-	writeFile(t, filepath.Join(cmd.Dir, "run.csv"), "order_id,currency,amount,address\n"+rows)
-	want := 0
-	if strings.Contains(text, "reconcile") || strings.Contains(text, "resolve") {
-		service.loses.Store(true)
-		want = 20
-	}
-	beside(t, cmd, 0, "payout plan run.csv --out run.plan")
-	beside(t, cmd, want, "payout apply run.plan --yes --keep-going")
-	cmd.Args[2] = strings.ReplaceAll(cmd.Args[2], exampleRun, beside(t, cmd, 0, "payout list -q"))
 	service.loses.Store(false)
 	service.hides.Store(strings.Contains(text, "--not-sent"))
+	if strings.Contains(text, "--agent") {
+		cmd.Args[2] = "exec ssh-agent sh -c 'ssh-add -q home/.ssh/id_ed25519 2>/dev/null; " + cmd.Args[2] + "'"
+	}
 }
 
 // writeProgram writes a shell script while no process is being started. A starting process has all of the
