@@ -15,6 +15,11 @@ func TestComplete(t *testing.T) {
 		{"version --profile ''", "live\thttps://pay.example.com\nsandbox\tbuilt in\n:4\n"},
 		{"profile use l", "live\thttps://pay.example.com\n:4\n"},
 		{"profile use live ''", ":4\n"},
+		{"profile set live api_", "api_key_command=\tprogram that prints the key, with an absolute path\n" +
+			"api_key_file=\tfile that holds the key, readable by you alone\n:6\n"},
+		{"profile set live api_key_file=/k api_",
+			"api_key_command=\tprogram that prints the key, with an absolute path\n:6\n"},
+		{"profile set live api_key_file=/", ":0\n"},
 		{"withdraw create --currency do", "dop\tfiat, decimals 2\ndoge\tcrypto, decimals 8\n:4\n"},
 		{"currency remove ''", "Doge\tcrypto, decimals 8\n:4\n"},
 		{"currency set Doge --kind ''", "crypto\nfiat\n:4\n"},

@@ -68,6 +68,12 @@ func TestUsageErrorTexts(t *testing.T) {
 		{"pay", `there is no command "pay"; did you mean till withdraw create or till payout apply?`},
 		{"journal ls", `journal has no command "ls"; did you mean till journal list?`},
 		{"payout send", `payout has no command "send"; did you mean till payout apply?`},
+		{"help exit-code", `there is no help about "exit-code": till has no command or topic of that name; ` +
+			"did you mean exit-codes?"},
+		{"help withdraw crate", `there is no help about "crate": till withdraw has no command or topic of that name; ` +
+			"did you mean create?"},
+		{"help withdraw nonsense", `there is no help about "nonsense": till withdraw has no command or topic of that ` +
+			"name; see: till help withdraw"},
 		{"xyzzy", `there is no command "xyzzy"; see the commands: till --help`},
 		{"withdraw xyzzy", `withdraw has no command "xyzzy"; see the commands: till withdraw --help`},
 

@@ -13,7 +13,6 @@ import (
 	"example.com/till/internal/config"
 	"example.com/till/pkg/payout"
 	"github.com/google/go-cmp/cmp"
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
@@ -92,28 +91,5 @@ func TestEnvironmentTopicListsEveryVariable(t *testing.T) {
 	slices.Sort(got)
 	if diff := cmp.Diff(slices.Sorted(maps.Keys(asked)), got); diff != "" {
 		t.Errorf("asked for (-), explained (+):\n%s", diff)
-	}
-}
-
-func TestFindTopic(t *testing.T) {
-	root := Tree()
-	root.AddCommand(&cobra.Command{Use: "secret", Hidden: true, Run: func(*cobra.Command, []string) {}})
-	for names, hint := range map[string]string{
-		"withdraw create": "", "exit-codes": "", "": "",
-		"exit-code":                "did you mean exit-codes?",
-		"witdraw":                  "did you mean withdraw?",
-		"withdraw crate":           "did you mean create?",
-		"secre":                    "see: till help",
-		"withdraw nonsense":        "see: till help withdraw",
-		"withdraw create nonsense": "see: till help withdraw create",
-	} {
-		cmd, err := findTopic(root, strings.Fields(names))
-		if hint == "" {
-			if err != nil || cmd.CommandPath() != strings.TrimSpace("till "+names) {
-				t.Errorf("%q: %v, %v", names, cmd, err)
-			}
-		} else if r := cmdutil.Explain(err); r.Code != cmdutil.ExitUsage || r.Hint.String() != hint {
-			t.Errorf("%q: %v, exit code %d, hint %q, want %q", names, err, r.Code, r.Hint, hint)
-		}
 	}
 }

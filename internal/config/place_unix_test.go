@@ -5,7 +5,6 @@ package config
 import (
 	"os"
 	"path/filepath"
-	"strconv"
 	"testing"
 )
 
@@ -32,15 +31,4 @@ func TestLoadFromWhereOthersWrite(t *testing.T) {
 			}
 		}
 	}
-}
-
-func TestLoadOfAnothersFile(t *testing.T) {
-	path := write(t, "current: live\n")
-	const other = 12345
-	if err := os.Chown(path, other, -1); err != nil {
-		t.Skip(err)
-	}
-	_, err := load(t, path)
-	fails(t, "owner", err, "config", "belongs to another user (id "+strconv.Itoa(other)+")", "chown 0 ")
-	fails(t, "edit", Edit(path, func(*Document) error { return nil }), "config", "belongs to another user")
 }
