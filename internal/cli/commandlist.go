@@ -29,7 +29,6 @@ func commandsCommand(a *cmdutil.App) *cobra.Command {
 	})
 }
 
-// commandLine is a command as JSON.
 type commandLine struct {
 	Command     string         `json:"command"` // with till
 	About       string         `json:"about"`

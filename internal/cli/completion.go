@@ -83,7 +83,6 @@ func completes(args []string) bool {
 	return len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd)
 }
 
-// completeGlobals sets the completion of the flags that every command has.
 func completeGlobals(a *cmdutil.App, root *cobra.Command) {
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	cmdutil.OfferFiles(root, "api-key-file", "config", "journal")
@@ -116,7 +115,6 @@ func completeGlobals(a *cmdutil.App, root *cobra.Command) {
 		})
 }
 
-// columnsOf returns the columns of a command as offers with descriptions.
 func columnsOf(cmd *cobra.Command) []string {
 	if columns := cmd.Annotations[cmdutil.ColumnsKey]; columns != "" {
 		return strings.Split(columns, "\n")

@@ -26,7 +26,6 @@ func describe(cmd *cobra.Command) {
 	cmd.Long, cmd.Example = cmp.Or(strings.TrimSpace(about), cmd.Long), cmp.Or(examples, cmd.Example)
 }
 
-// help returns the command that shows topics and the help of every command.
 func help(a *cmdutil.App, root *cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:                   "help [COMMAND|TOPIC]",
@@ -92,7 +91,6 @@ func usage(a *cmdutil.App, cmd *cobra.Command) string {
 	return text
 }
 
-// listed returns a line for each command.
 func listed(commands []*cobra.Command) (text string) {
 	for _, cmd := range commands {
 		if cmd.IsAvailableCommand() {
@@ -153,7 +151,6 @@ func pageWidth(a *cmdutil.App) int {
 	return min(cmp.Or(terminal.Width(a.IO.Out), helpWidth), helpWidth)
 }
 
-// findTopic finds a command or topic by its path of names.
 func findTopic(cmd *cobra.Command, names []string) (*cobra.Command, error) {
 	for _, name := range names {
 		next := childNamed(cmd, name)
@@ -228,7 +225,6 @@ func linesFor[T any](rows []T, indent int, of func(T) (name, about string)) stri
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// topics returns the names of the topics, in alphabetical order.
 func topics() (names []string) {
 	files, _ := fs.Glob(helpFiles, "help/*.txt")
 	for _, file := range files {

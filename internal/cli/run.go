@@ -160,7 +160,6 @@ func formatFlags(args []string) *pflag.FlagSet {
 	return flags
 }
 
-// errorLine is an error as JSON.
 type errorLine struct {
 	Error errorContent `json:"error"`
 }

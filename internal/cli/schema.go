@@ -84,7 +84,6 @@ type errorCatalogue struct {
 	Rules []cmdutil.Rule      `json:"rules"` // of errors of the kind refused; duplicate also of unknown and busy
 }
 
-// completeSchemas completes the next word of a name.
 func completeSchemas(_ *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
 	var words []string
 	for _, name := range schema.Names() {

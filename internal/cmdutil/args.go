@@ -34,7 +34,6 @@ func Group(name, short string, commands ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// childNames returns the names of the commands and topics below cmd.
 func childNames(cmd *cobra.Command) []string {
 	var names []string
 	for _, child := range cmd.Commands() {

@@ -218,7 +218,6 @@ func Explain(err error) Error {
 	return r
 }
 
-// explainState returns the exit code and the hint for the file of a sandbox that cannot be used.
 func explainState(e *sandbox.StateError) (code int, todo payout.Hint) {
 	const another = "name another file in TILL_SANDBOX_STATE or --state"
 	if errors.Is(e, sandbox.ErrInUse) {
@@ -255,7 +254,6 @@ func codeOf(kind payout.Kind) int {
 	return cmp.Or(codes[kind], ExitUnknown)
 }
 
-// codeOfCreate returns the exit code of a failed create.
 func codeOfCreate(e *api.Error) int {
 	switch {
 	case e.Outcome == api.NotSent && errors.Is(e, context.Canceled):
@@ -272,7 +270,6 @@ func codeOfCreate(e *api.Error) int {
 	return ExitRejected
 }
 
-// explainCall returns the exit code and the hint of a failed call.
 func explainCall(e *api.Error) (code int, todo payout.Hint) {
 	if e.Outcome != api.Failed {
 		switch code = codeOfCreate(e); code {
@@ -314,12 +311,10 @@ func hintOfConnection(e *api.Error) string {
 	return ""
 }
 
-// diskFull reports whether there was no room for a file.
 func diskFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
 }
 
-// outputHint says what to do if standard output cannot be written.
 func outputHint(err error) string {
 	switch {
 	case errors.Is(err, syscall.EPIPE):

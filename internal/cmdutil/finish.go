@@ -253,7 +253,6 @@ func (a *App) warnAfter(format string, args ...any) {
 	a.Warn(payout.Detail{Message: fmt.Sprintf(format, args...) + "; the exit code is not affected"})
 }
 
-// finishLimit is the time that the program of on_finish has.
 const finishLimit = 60 * time.Second
 
 // runOnFinish runs the program of on_finish with the report on its standard input. It gets the signals that
@@ -349,7 +348,6 @@ type callCounter struct {
 	begun          sync.Map // the contexts of the calls in flight
 }
 
-// wrap is a middleware of the client.
 func (c *callCounter) wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(req *http.Request) (*http.Response, error) {
 		ctx := req.Context()

@@ -297,7 +297,6 @@ func Knows256(env func(string) string) bool {
 	return strings.Contains(env("TERM"), "256color") || env("COLORTERM") != ""
 }
 
-// pathLine is a path as JSON.
 type pathLine struct {
 	Path string `json:"path"`
 }

@@ -336,7 +336,6 @@ func RefusedKey(err error, source config.Origin) error {
 	return &r
 }
 
-// otherKey says how to change the key of a source.
 func otherKey(source config.Origin) payout.Hint {
 	switch {
 	case source.Kind == config.FromKeyring:

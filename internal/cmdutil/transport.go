@@ -142,7 +142,6 @@ type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-// recorder records what a handler writes.
 type recorder struct {
 	header  http.Header
 	status  int

@@ -104,7 +104,6 @@ func (s *Session) NoteTrouble(what string, err error, flags WaitFlags) {
 	s.Note("%s could not be read: %v; trying again for up to %s", what, err, flags.Timeout)
 }
 
-// failure returns the error for a wait that has not reached its goal.
 func (f WaitFlags) failure(ctx context.Context, what string, ended *api.WaitError, seen []string) error {
 	switch {
 	case ended.Failed:

@@ -35,7 +35,6 @@ func checkBool(text string) error {
 	return nil
 }
 
-// upTo returns the check of a number.
 func upTo(most uint64, advice string) func(text string) error {
 	return func(text string) error {
 		if n, err := strconv.ParseUint(text, 10, 64); err != nil || n > most || strconv.FormatUint(n, 10) != text {
@@ -134,7 +133,6 @@ func checkProfileName(name string) error {
 	return nil
 }
 
-// checkProgramPath checks a program that a flag names.
 func checkProgramPath(text string) error {
 	if err := checkText(text); err != nil {
 		return err

@@ -157,7 +157,6 @@ func child(m *yaml.Node, key string, kind yaml.Kind) *yaml.Node {
 	return n
 }
 
-// fill makes an empty value a mapping or list.
 func fill(n *yaml.Node, kind yaml.Kind) {
 	if isNull(n) {
 		n.Kind, n.Tag, n.Value = kind, "", ""
@@ -291,7 +290,6 @@ func (d *Document) CheckApprovers(name, home string) error {
 	return nil
 }
 
-// profile returns the mapping of a profile. It makes one if it is missing.
 func (d *Document) profile(name string) *yaml.Node {
 	return child(child(d.top(), "profiles", yaml.MappingNode), name, yaml.MappingNode)
 }

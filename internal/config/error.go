@@ -50,7 +50,6 @@ func located(err *Error, path string) error {
 	return &Error{Msg: path + ": " + err.Msg, Advice: err.Advice}
 }
 
-// hint returns the hint of an error that has one.
 func hint(err error) string {
 	if advised := (interface{ Hint() string })(nil); errors.As(err, &advised) {
 		return advised.Hint()

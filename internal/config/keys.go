@@ -286,7 +286,6 @@ func (k Keys) StoreKeyFile(s Settings, key string) (path string, err error) {
 	return path, nil
 }
 
-// keyFile returns the path of the file in which till stores the key of a profile.
 func (s Settings) keyFile() string {
 	dir, _ := filepath.Abs(filepath.Dir(s.ConfigFile)) // nothing is read from a relative path without a directory
 	return filepath.Join(dir, "keys", s.Profile+".key")

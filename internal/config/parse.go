@@ -285,7 +285,6 @@ type value struct {
 	wrong **Error // the first error of the configuration; after it, what is read means nothing
 }
 
-// fail records an error about the value.
 func (v value) fail(format string, args ...any) {
 	v.failKey(v.Node, "%s: %w", v.name, fmt.Errorf(format, args...))
 }

@@ -185,7 +185,6 @@ func (s *Settings) finish(in Input) error {
 	return nil
 }
 
-// finishOutput chooses the output format that other flags ask for.
 func (s *Settings) finishOutput() error {
 	if s.JQ != "" && s.Template != "" {
 		return usage.Errorf("--jq and --template both say what to print: leave one out")
@@ -231,7 +230,6 @@ func (in Input) Path() (path string, from Origin, err error) {
 	return filepath.Join(dir, "config.yaml"), from, nil
 }
 
-// noHome says why there is no home directory.
 func noHome(home string) string {
 	if home == "" {
 		return "HOME is not set"

@@ -43,7 +43,6 @@ func choices() []setting {
 	}
 }
 
-// table returns all settings.
 func table() []setting { return append(ofCommands(), ofProfiles()...) }
 
 // ofCommands returns the settings of the service, the output and the calls.

@@ -71,7 +71,6 @@ func loginCommand(a *cmdutil.App) *cobra.Command {
 
 const keepsNoKey = "the profile sandbox keeps no key, its sandbox has one of its own"
 
-// newKey reads the key to keep.
 func newKey(s *cmdutil.Session, cmd *cobra.Command) (string, error) {
 	if cmd.Flags().Changed("api-key-file") {
 		key, _, err := s.Keys.Key(s.Ctx, s.Settings)

@@ -142,7 +142,6 @@ func currencyRemoveCommand(a *cmdutil.App) *cobra.Command {
 	}
 }
 
-// currencyRow is a currency as it is printed.
 type currencyRow struct {
 	Code          string `json:"code" column:"own: code of the currency"`
 	Kind          string `json:"kind" schema:"currency-kind" column:"own: crypto or fiat"`

@@ -124,7 +124,6 @@ type currencyCheck struct {
 	Finding     string      `json:"finding" schema:"currency-finding" column:"own: what this says about the decimals"`
 }
 
-// A checker collects what answers show.
 type checker struct {
 	money money.Registry
 	only  *api.Currency // nil: all currencies

@@ -228,7 +228,6 @@ func startEdit(a *cmdutil.App, cmd *cobra.Command, why string) (*cmdutil.Session
 	return s, err
 }
 
-// edit changes the configuration file.
 func edit(a *cmdutil.App, cmd *cobra.Command, change func(*config.Document) error) error {
 	cmdutil.Declared(cmd, cmdutil.Files)
 	if err := cmdutil.CheckDryRun(cmd); err != nil {
@@ -241,7 +240,6 @@ func edit(a *cmdutil.App, cmd *cobra.Command, change func(*config.Document) erro
 	return config.Edit(path, change)
 }
 
-// profileLine is a profile as it is printed.
 type profileLine struct {
 	config.Profile
 	name    string

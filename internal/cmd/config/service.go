@@ -142,7 +142,6 @@ func (p *probe) balances(all []api.Reseller) {
 	p.shape("currency_balance", answer, err, "amounts", map[string]string{"balance": "record", strings.ToLower(code): "map"})
 }
 
-// invoices looks at the first reseller's list of invoices.
 func (p *probe) invoices(all []api.Reseller) {
 	answer, err := p.client.Resellers.Invoices(p.s.Ctx, all[0].ID, json.RawMessage(noFilter), p.first, 1)
 	p.shape("invoice_list", answer, err, "array", map[string]string{"total": "page", "page_count": "page"})
@@ -269,7 +268,6 @@ func (p *probe) requests() {
 	}
 }
 
-// missing asks for a withdrawal that does not exist.
 func (p *probe) missing() {
 	_, err := p.client.Withdrawals.Get(p.s.Ctx, "00000000-0000-4000-8000-000000000000")
 	if refused := p.refusal(err); refused != nil {
@@ -294,7 +292,6 @@ func kindOf(texts []string) string {
 	return "text"
 }
 
-// fields says what the fields of the sample look like.
 func (p *probe) fields() {
 	var ids, merchants, orders []string
 	var testnet, amount, memo, absent, fiat string

@@ -167,7 +167,6 @@ func (p *probe) raw(path, body string) (page api.WithdrawalPage, refused *api.Er
 	return page, refused
 }
 
-// read reads the sample in pages that the service accepts.
 func (p *probe) read() {
 	var unreadable []api.UnreadableWithdrawal
 	for page := p.first; len(p.rows)+len(unreadable) < sample; page++ {
