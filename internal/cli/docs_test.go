@@ -262,6 +262,8 @@ func wantText(t *testing.T, what, got, want string) {
 	}
 }
 
+var tooMany = slices.Repeat([]string{"status=429"}, 3)
+
 const payoutHead = "order_id,currency,amount,address\n"
 
 // anyID is any id in an expected text: after masking, all first ids are equal.
@@ -303,11 +305,12 @@ func TestPayoutScript(t *testing.T) {
 		{"a lost answer", map[string][]string{"2": {"drop-after"}}, two + "3,Btc,0.5,c\n",
 			[]scriptRun{{20, "1 accepted ID\n", "1 2", "order 2 is UNKNOWN (exit code 20)", ""}, {0, all, "3", "", ""},
 				{0, all, "", "", ""}}, "1 2 3"},
-		{"a payment that never arrived", map[string][]string{"1": {"drop-before"}}, two, // its absence from the list proves nothing
+		// Its absence from the list proves nothing.
+		{"a payment that never arrived", map[string][]string{"1": {"drop-before"}}, two,
 			[]scriptRun{{20, "", "1", "", ""}, {20, "", "", "", ""}}, ""},
 		{"till crashes", nil, two, []scriptRun{{code: 20, env: "PATH=" + crash + ":" + os.Getenv("PATH")}}, ""},
 		{"the key is refused", map[string][]string{"1": {"status=401"}}, two, []scriptRun{{code: 31, sent: "1"}}, ""},
-		{"too many calls", map[string][]string{"1": {"status=429", "status=429", "status=429"}}, two, []scriptRun{{code: 32, sent: "1 1"}}, ""},
+		{"too many calls", map[string][]string{"1": tooMany}, two, []scriptRun{{code: 32, sent: "1 1"}}, ""},
 		{"nobody is there", nil, two, []scriptRun{{code: 40}}, ""},
 		{"an empty file", nil, "", wrong, ""},
 		{"no head", nil, "1,Btc,0.5,a\n", wrong, ""},

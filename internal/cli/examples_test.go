@@ -163,7 +163,8 @@ var preparations = []struct {
 case "$EXAMPLE" in
 *--auto-order-id*) printf 'currency,amount,address,note\nBtc,0.015,%s,Ann\nBtc,25.00 USD,%s,Bob\n' $ADDRESS $ADDRESS ;;
 *apply*) printf 'order_id,currency,amount,address\n5001,Btc,0.015,%s\n' $ADDRESS ;; # every order gets the same id
-*) printf 'order_id,currency,amount,address,note\n5001,Btc,0.015,%s,Ann\n5002,Btc,25.00 USD,%s,Bob\n' $ADDRESS $ADDRESS ;;
+*) printf 'order_id,currency,amount,address,note\n5001,Btc,0.015,%s,Ann\n5002,Btc,25.00 USD,%s,Bob\n' \
+	$ADDRESS $ADDRESS ;;
 esac >staff.csv
 printf 'order_id,currency,amount,Pay to\n1,Btc,0.015,%s\n' $ADDRESS >people.csv
 printf '{"order_id":"5001","currency":"Btc","amount":"0.015","address":"%s"}\n' $ADDRESS >staff.jsonl
@@ -181,7 +182,8 @@ till payout apply run.plan --yes --keep-going >apply.out || test $? = 20
 till payout list -q`},
 	{regexp.MustCompile(`^till (journal (show|check|copy|rename|adopt-merchant)|withdraw (reconcile|resolve)|` +
 		`withdraw (get|wait) --order-id)`), `
-till withdraw create --currency Btc --amount 0.015 --order-id 5001 --yes --address $ADDRESS >create.out || test $? = 20`},
+till withdraw create --currency Btc --amount 0.015 --order-id 5001 --yes --address $ADDRESS >create.out ||
+	test $? = 20`},
 }
 
 // exampleRun is the name of a run in the examples.

@@ -68,7 +68,8 @@ func TestFullDiskSetsTheExitCode(t *testing.T) {
 			for i := range 3000 {
 				rows += fmt.Sprintf("%d,Btc,0.01,a\n", i+1)
 			}
-			staff, short := writeFile(t, home+"/staff.csv", rows), writeFile(t, home+"/few.csv", "currency,amount,address\nBtc,0.01,a\n")
+			staff := writeFile(t, home+"/staff.csv", rows)
+			short := writeFile(t, home+"/few.csv", "currency,amount,address\nBtc,0.01,a\n")
 			plan := filepath.Join(home, "good.plan")
 			if f := till(t, env, "--sandbox", "payout", "plan", short, "--auto-order-id", "b", "--out", plan); f.code != 0 {
 				t.Fatal(f.err)

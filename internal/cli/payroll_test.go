@@ -146,7 +146,7 @@ func TestPayroll(t *testing.T) {
 		{"an answer is lost", []string{"drop-after"}, 0, "paid", "012", 3},
 		{"a payment never arrives", []string{"drop-before"}, 20, "STOP: it is unknown whether somebody was paid", "0", 0},
 		{"a rate limit is retried", []string{"status=429"}, 0, "paid", "0012", 3},
-		{"a rate limit does not end", []string{"status=429", "status=429", "status=429"}, 32, "not finished, run it again", "00", 0},
+		{"a rate limit does not end", tooMany, 32, "not finished, run it again", "00", 0},
 		{"the key is refused", []string{"status=401"}, 31, "not sent: till cannot work here", "0", 0},
 		{"nobody is there", nil, 40, "not finished, run it again", "", 0},
 	} {

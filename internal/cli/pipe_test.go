@@ -76,7 +76,8 @@ func TestClosedStderrChangesNoExitCode(t *testing.T) {
 	must(t, err)
 	reader.Close()
 	defer writer.Close()
-	cmd := command(t, env, "till", "--sandbox", "withdraw", "create", "--currency", "Btc", "--amount", "0.1", "--address", "a",
+	cmd := command(t, env, "till", "--sandbox", "withdraw", "create", "--currency", "Btc", "--amount", "0.1",
+		"--address", "a",
 		"--order-id", "7", "--yes")
 	cmd.Stderr = writer
 	out, err := cmd.Output()

@@ -49,7 +49,8 @@ func TestStderrSaysWhatItIsAbout(t *testing.T) {
 	env := []string{"HOME=" + home}
 	t.Chdir(home)
 	writeFile(t, "staff.csv", "order_id,currency,amount,address\n1,Btc,0.01,a\n2,Btc,0.01,a\n")
-	run := strings.TrimPrefix(till(t, env, "payout", "plan", "staff.csv", "--out", "p", "-q", "--sandbox").out, "sha256:")[:8]
+	planned := till(t, env, "payout", "plan", "staff.csv", "--out", "p", "-q", "--sandbox")
+	run := strings.TrimPrefix(planned.out, "sha256:")[:8]
 	pay := "withdraw create --currency Btc --address bc1qexample --order-id "
 	for _, step := range []struct {
 		line  string
@@ -147,8 +148,9 @@ func TestOutputOfRunCommandsBecomesNotes(t *testing.T) {
 	home := t.TempDir()
 	key := home + "/key"
 	writeProgram(t, key, "printf 'one\\ntwo\\033[1m' >&2\nexit 1")
-	config := writeFile(t, home+"/config.yaml", "current: shop\nprofiles:\n  shop:\n    base_url: https://pay.example.com\n"+
-		"    api_key_command: ["+key+"]\n")
+	config := writeFile(t, home+"/config.yaml",
+		"current: shop\nprofiles:\n  shop:\n    base_url: https://pay.example.com\n"+
+			"    api_key_command: ["+key+"]\n")
 	f := till(t, nil, "-o", "json", "--config", config, "withdraw", "list")
 	lines := saidIn(t, f.err)
 	if f.code != cmdutil.ExitConfig || len(lines) != 3 || lines[0].Message != "one" || lines[1].Message != "two\x1b[1m" ||

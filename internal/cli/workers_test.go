@@ -56,8 +56,8 @@ func examplesFor(t *testing.T) (dir string, env []string, served string) {
 	must(t, err)
 	writeProgram(t, bin+"/till", `echo "$*" >>"$SERVED"; exec "$TILL" "$@"`)
 	path := bin + ":" + os.Getenv("PATH")
-	return dir, docsEnv(t, "PATH="+path, "SERVED="+served, "TILL="+till, "PYTHONDONTWRITEBYTECODE=1", "HOME="+bin, "TILL_API_KEY=till_sandbox_ci",
-		"TILL_BASE_URL=http://till:8080"), served
+	return dir, docsEnv(t, "PATH="+path, "SERVED="+served, "TILL="+till, "PYTHONDONTWRITEBYTECODE=1", "HOME="+bin,
+		"TILL_API_KEY=till_sandbox_ci", "TILL_BASE_URL=http://till:8080"), served
 }
 
 func wantServed(t *testing.T, served string) {

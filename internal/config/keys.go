@@ -36,7 +36,8 @@ type Keys struct {
 	Env    func(string) string                   // os.Getenv, or a test's
 	Stdin  func(context.Context) (string, error) // reads the key of --api-key-file -
 	Stderr io.Writer                             // what a key command writes there comes without the key, and when it has ended
-	Asks   bool                                  // Stderr is a terminal, where the command may ask the person, so it comes at once
+	// Stderr is a terminal, where the command may ask the person, so what it writes there comes at once.
+	Asks bool
 
 	keyringLimit, commandLimit time.Duration // zero: the constants
 }
