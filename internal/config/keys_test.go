@@ -47,25 +47,56 @@ func keyFor(t *testing.T, file string, args ...string) (string, Origin, error) {
 	return k.Key(context.Background(), resolve(t, file, nil, args...))
 }
 
-func TestKeyPrecedence(t *testing.T) {
-	both := profileWith("api_key_command: ["+script(t, "echo from-command")+"]",
-		"api_key_file: "+keyFile(t, "from-file\n", 0o600))
+// TestWhichKeyIsTaken checks which key is taken, and that it goes nowhere else. A key of the profile goes only to the
+// profile's own origin, even if a flag names another address, and a sandbox's key only to this machine.
+func TestWhichKeyIsTaken(t *testing.T) {
+	ran := filepath.Join(t.TempDir(), "ran")
+	file := "api_key_file: " + keyFile(t, "from-file\n", 0o600)
+	both := profileWith("api_key_command: ["+script(t, "echo from-command")+"]", file)
+	runs := profileWith("api_key_command: [" + script(t, "touch "+ran+"; echo k1") + "]")
+	const (
+		here, sandboxed = "--base-url " + origin1, "--sandbox --base-url http://127.0.0.1:1"
+		only, machine   = "goes to https://pay.example.com only", "goes to this machine only"
+		ours, real      = "till_sandbox_1", "real"
+		variable        = " (environment TILL_API_KEY)"
+	)
 	keyringWith(t, "live@"+origin1, "from-keyring", "default@"+origin1, "k1")
-	for _, c := range []struct{ file, flag, key, source string }{
-		{both, keyFile(t, "from-flag\n", 0o600), "from-flag", "flag --api-key-file"},
-		{both, "-", "from-stdin", "flag --api-key-file"},
-		{both, "", "from-command", "profile live, api_key_command"},
-		{profileWith(), "", "from-keyring", "keyring"},
-		{"", "", "k1", "keyring"}, // without a profile there may be one for the address
+	for _, c := range []struct{ file, variable, args, want string }{ // the key and its source, or what the error says
+		{both, "", here + " --api-key-file " + keyFile(t, "from-flag\n", 0o600), "from-flag (flag --api-key-file)"},
+		{both, "", here + " --api-key-file -", "from-stdin (flag --api-key-file)"},
+		{both, "", here + "/api", "from-command (profile live, api_key_command)"},
+		{profileWith(), "", here, "from-keyring (keyring)"},
+		{"", "", here, "k1 (keyring)"},                                                      // without a profile there may be one for the address
+		{profileWith(file), "", here + ":443/v2", "from-file (profile live, api_key_file)"}, // the same origin
+		{profileWith(file), "", "--base-url https://evil.example", only},
+		{profileWith(file), "", here + ".evil.example", "--api-key-file or TILL_API_KEY"},
+		{runs, "", here + ":8443", only},
+		{runs, "", "--base-url http://127.0.0.1", "flag --base-url"},
+		{"profiles: {live: {api_key_file: /k}}", "", "--profile live " + here, "has no base_url"}, // it belongs nowhere
+		{"", ours, "--base-url http://127.0.0.1:1", ours + variable},
+		{"", ours, "--base-url https://[::1]:1", ours + variable},
+		{"", ours, "--sandbox", ours + variable},
+		{"", ours, sandboxed, ours + variable},
+		{"", ours, here, machine},
+		{"", ours, "--base-url https://localhost:1", machine},
+		{"", real, "--base-url http://127.0.0.1:1", real + variable},
+		{"", real, sandboxed, "is not a sandbox's"},
+		{"", real, "--sandbox", "is not a sandbox's"},
 	} {
-		args := []string{"--base-url", origin1 + "/api"}
-		if c.flag != "" {
-			args = append(args, "--api-key-file", c.flag)
+		path := ""
+		if c.file != "" {
+			path = write(t, c.file)
 		}
-		key, source, err := keyFor(t, c.file, args...)
-		if err != nil || key != c.key || source.String() != c.source {
-			t.Errorf("%q (%s), %v; want %q (%s)", key, source, err, c.key, c.source)
+		k := Keys{Env: env("TILL_API_KEY", c.variable), Stdin: stdin(strings.NewReader("from-stdin\r\n"))}
+		key, source, err := k.Key(context.Background(), resolve(t, path, nil, strings.Fields(c.args)...))
+		if !strings.HasSuffix(c.want, ")") {
+			fails(t, c.args, err, "config", c.want)
+		} else if got := fmt.Sprintf("%s (%s)", key, source); got != c.want || err != nil {
+			t.Errorf("%s: %s, %v, want %s", c.args, got, err, c.want)
 		}
+	}
+	if _, err := os.Stat(ran); err == nil {
+		t.Error("the key command ran for another origin")
 	}
 }
 
@@ -99,54 +130,6 @@ func TestUnreachableKeyring(t *testing.T) {
 	_, _, err2 := Keys{Env: noEnv, Stdin: stdin(r)}.Key(ctx, Settings{keyFlag: "-", BaseURL: origin1})
 	if !errors.Is(err, context.Canceled) || !errors.Is(err2, context.Canceled) {
 		t.Errorf("interrupted: %v, %v", err, err2)
-	}
-}
-
-// A key of the profile goes only to the profile's own origin, even if a flag names another address.
-func TestKeyStaysAtItsOrigin(t *testing.T) {
-	ran := filepath.Join(t.TempDir(), "ran")
-	command := profileWith("api_key_command: [" + script(t, "touch "+ran+"; echo k1") + "]")
-	file := profileWith("api_key_file: " + keyFile(t, "k1", 0o600))
-	for _, url := range []string{origin1, origin1 + ":443/v2"} { // another path of the same origin
-		if key, _, err := keyFor(t, file, "--base-url", url); key != "k1" || err != nil {
-			t.Errorf("%s: %q, %v", url, key, err)
-		}
-	}
-	for _, url := range []string{"https://evil.example", origin1 + ".evil.example", origin1 + ":8443",
-		"http://127.0.0.1"} {
-		for _, profile := range []string{file, command} {
-			_, _, err := keyFor(t, profile, "--base-url", url)
-			fails(t, url, err, "config", "goes to https://pay.example.com only", "--api-key-file or TILL_API_KEY",
-				"flag --base-url")
-		}
-	}
-	if _, err := os.Stat(ran); err == nil {
-		t.Error("the key command ran for another origin")
-	}
-	// A profile without an address cannot send its key anywhere.
-	_, _, err := keyFor(t, "profiles: {live: {api_key_file: /k}}", "--profile", "live", "--base-url", origin1)
-	fails(t, "no base_url", err, "config", "has no base_url", "till profile set live base_url=")
-}
-
-func TestSandboxKeyStaysOnThisMachine(t *testing.T) {
-	for _, c := range []struct{ key, args, says string }{ // no text: no error
-		{"till_sandbox_1", "--base-url http://127.0.0.1:1", ""},
-		{"till_sandbox_1", "--base-url https://[::1]:1", ""},
-		{"till_sandbox_1", "--sandbox", ""},
-		{"till_sandbox_1", "--sandbox --base-url http://127.0.0.1:1", ""},
-		{"till_sandbox_1", "--base-url https://pay.example.com", "goes to this machine only"},
-		{"till_sandbox_1", "--base-url https://localhost:1", "goes to this machine only"},
-		{"real", "--base-url http://127.0.0.1:1", ""},
-		{"real", "--sandbox --base-url http://127.0.0.1:1", "is not a sandbox's"},
-		{"real", "--sandbox", "is not a sandbox's"},
-	} {
-		s := resolve(t, "", nil, strings.Fields(c.args)...)
-		_, _, err := Keys{Env: env("TILL_API_KEY", c.key)}.Key(context.Background(), s)
-		if c.says == "" && err != nil {
-			t.Errorf("%s %s: %v", c.key, c.args, err)
-		} else if c.says != "" {
-			fails(t, c.key, err, "config", c.says)
-		}
 	}
 }
 
