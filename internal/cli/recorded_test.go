@@ -148,7 +148,7 @@ func (c *schemaCheck) check(r seenRun) error {
 	}
 	if name == "" || c.printed[name].JSON == nil {
 		if isJSON && json.Valid(r.Out) {
-			return fmt.Errorf("it prints JSON, and there is no schema of it: declare its type with App.Prints\n%s", r.Out)
+			return fmt.Errorf("it prints JSON, and there is no schema of it: declare its type with cmdutil.Prints\n%s", r.Out)
 		}
 		return nil
 	}
