@@ -28,19 +28,13 @@ func startWatched(t *testing.T, program, argument string, env ...string) watched
 	t.Helper()
 	w := watched{faulty: startFaulty(t, nil)}
 	dir := t.TempDir()
+	w.plan = filepath.Join(dir, "staff.plan")
 	w.env = docsEnv(t, append([]string{"TILL_API_KEY=" + w.box.Key(), "TILL_CONFIG=" + dir + "/config.yaml"}, env...)...)
 	file := writeFile(t, dir+"/staff.csv", payoutHead+"1,Btc,0.5,bc1qa\n2,Btc,0.25,bc1qb\n")
-	w.plan = filepath.Join(dir, "staff.plan")
-	for _, args := range [][]string{
-		{"till", "profile", "set", "live", "base_url=" + w.url,
-			"on_finish=[" + absolute(t, "examples/monitoring/"+program) + ", " + argument + "]"},
-		{"till", "currency", "set", "Btc", "--kind", "crypto", "--decimals", "8"},
-		{"till", "payout", "plan", file, "--out", w.plan, "-q"},
-	} {
-		if f := execute(t, w.env, args...); f.code != 0 {
-			t.Fatalf("%v: %s", args, f.err)
-		}
-	}
+	execute(t, w.env, "sh", "-ec", `till profile set live base_url=$0 "on_finish=[$1, $2]"
+till currency set Btc --kind crypto --decimals 8
+till payout plan "$3" --out "$4" -q >"$4.digest"`, w.url, absolute(t, "examples/monitoring/"+program), argument, file,
+		w.plan).want(t, 0, "")
 	return w
 }
 

@@ -3,7 +3,6 @@
 package cli
 
 import (
-	"cmp"
 	"encoding/xml"
 	"errors"
 	"io"
@@ -57,29 +56,17 @@ func TestScheduledTasks(t *testing.T) {
 func runTask(t *testing.T, path, task string) {
 	t.Helper()
 	box, home := sandbox.Start(t), t.TempDir()
-	key := filepath.Join(home, "key")
-	env := []string{"HOME=" + home, "LOGNAME=ann", "SHELL=/bin/sh", "PATH=" + path}
-	run := func(code int, args ...string) finished {
-		t.Helper()
-		f := execute(t, append(env, "TMPDIR="+t.TempDir()), args...)
-		if f.code != code {
-			t.Fatalf("%q ended with %d: %s%s", args, f.code, f.out, f.err)
-		}
-		return f
-	}
-	fault := sandbox.Fault{Do: "drop-after", On: "POST /api/merchant_withdrawal/create", Times: 1}
-	_, err := box.AddFault(fault)
-	must(t, cmp.Or(err, os.WriteFile(key, []byte(box.Key()), 0o600)))
+	env := []string{"HOME=" + home, "LOGNAME=ann", "SHELL=/bin/sh", "PATH=" + path, "TMPDIR=" + t.TempDir()}
+	_, err := box.AddFault(sandbox.Fault{Do: "drop-after", On: "POST /api/merchant_withdrawal/create", Times: 1})
+	must(t, err)
+	key := writeFile(t, filepath.Join(home, "key"), box.Key())
 	till, err := exec.LookPath("till")
 	must(t, err)
-	run(0, till, "profile", "set", "live", "base_url="+box.URL, "account=acme", "api_key_file="+key)
-	run(0, till, "currency", "set", "Btc", "--decimals", "8")
-	run(20, till, "withdraw", "create", "--currency", "Btc", "--amount", "0.1", "--address", "a", "--order-id", "1",
-		"--yes")
-	run(0, "env", "-i", env[0], env[1], env[2], env[3], "sh", "-c", task)
-	if f := run(0, till, "journal", "show", "1", "--jq", ".state"); f.out != "accepted\n" {
-		t.Errorf("the order is %s", f.out)
-	}
+	execute(t, env, "sh", "-ec", `$0 profile set live base_url=$1 account=acme api_key_file=$2
+$0 currency set Btc --decimals 8
+$0 withdraw create --currency Btc --amount 0.1 --address a --order-id 1 --yes || test $? = 20
+env -i "HOME=$HOME" "LOGNAME=$LOGNAME" "SHELL=$SHELL" "PATH=$PATH" sh -c "$3" >"$HOME/task"
+$0 journal show 1 --jq .state`, till, box.URL, key, task).want(t, 0, "accepted\n")
 }
 
 // TestScheduleFiles checks what the system that reads these files would refuse.
