@@ -11,7 +11,7 @@ import (
 // records, and is called again.
 func TestFailedLookUpForgetsNothing(t *testing.T) {
 	d := usedDesk(t)
-	d.s.set(func() { d.s.take(body("101")) })
+	d.takes("101")
 	x := d.applier(d.plan(nil, dueTo(2)...), ApplyOptions{})
 	wantKind(t, x.Send(t.Context(), t.Context(), Tally{}), Invalid, "") // it has not begun
 	ok(t, errorOf(x.Preview(t.Context())))

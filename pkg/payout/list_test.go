@@ -181,34 +181,30 @@ func TestRecordsThatCannotBeRead(t *testing.T) {
 // TestPageIsRefusedInTheMiddle checks that a page that is refused after others were shown makes the scan
 // incomplete, and does not end the lookup.
 func TestPageIsRefusedInTheMiddle(t *testing.T) {
-	for _, left := range []int{150, 350} { // rows when the page is refused
-		for _, refusals := range []int{1, 3, 4} {
-			d := newDesk(t)
-			d.s.fill(350)
-			page, refused := 0, 0
-			d.s.onPage = func() { page++ }
-			d.s.listFail = func() (int, string) {
-				if page == 3 {
-					if refused++; refused <= refusals {
-						d.s.rows = d.s.rows[:left]
-						return 404, envelope
-					}
+	for refusals, want := range map[int]string{1: "", 3: "", 4: "read failed"} {
+		d := newDesk(t)
+		d.s.fill(350)
+		page, refused := 0, 0
+		d.s.onPage = func() { page++ }
+		d.s.listFail = func() (int, string) {
+			if page == 3 {
+				if refused++; refused <= refusals {
+					d.s.rows = d.s.rows[:150]
+					return 404, envelope
 				}
-				return -1, ""
 			}
-			d.pause = func(context.Context, time.Duration) error { // before the next scan
-				d.pauses++
-				d.s.set(func() { page, d.s.rows = 0, nil; d.s.fill(350) })
-				return nil
-			}
-			_, err := d.send(asked("4711"))
-			if refusals == 4 {
-				wantKind(t, err, ReadFailed, "")
-				d.s.wantCreates(0)
-			} else if err != nil || d.pauses != refusals {
-				t.Errorf("%d of %d: %v, %d pauses", refusals, left, err, d.pauses)
-			}
+			return -1, ""
 		}
+		d.pause = func(context.Context, time.Duration) error { // before the next scan
+			d.pauses++
+			d.s.set(func() { page, d.s.rows = 0, nil; d.s.fill(350) })
+			return nil
+		}
+		wantErr(t, errorOf(d.send(asked("4711"))), want)
+		if want == "" && d.pauses != refusals {
+			t.Errorf("%d pauses after %d refusals", d.pauses, refusals)
+		}
+		d.s.wantCreates(map[string]int{"": 1}[want])
 	}
 }
 

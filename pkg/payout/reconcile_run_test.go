@@ -45,30 +45,6 @@ func (d *desk) hide(ids ...string) {
 	})
 }
 
-// TestLiveReadsAWholeRunInOneScan checks that one scan of the list returns the statuses of a whole run.
-func TestLiveReadsAWholeRunInOneScan(t *testing.T) {
-	d := newDesk(t)
-	for n := range 150 {
-		d.bring(asked(fmt.Sprint(1000+n)), outAccepted(d.s.take(body(fmt.Sprint(1000+n)))))
-	}
-	d.clock.move(time.Hour)
-	d.mustSend("2")
-	d.bring(asked("3"), outUnknown)
-	d.begins("cafe0001", "1000", "1001", "1149", "2", "3", "4")
-	d.status("w2", "Done")
-	d.status("w150", "Failed")
-	d.hide("w1")
-	creates, gets, before := d.s.counts()
-	got, err := d.Live(t.Context(), Filter{Run: "cafe0001"})
-	ok(t, err)
-	if want := map[string]string{"w2": "Done", "w150": "Failed", "w151": "New"}; !maps.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
-	}
-	if c, g, lists := d.s.counts(); c != creates || g != gets || lists != before+2 {
-		t.Errorf("it took %d calls of the list and %d others, want the two pages", lists-before, c-creates+g-gets)
-	}
-}
-
 // TestLiveGoesBackAsFarAsTheRun checks that the list is read from its beginning if an order is older than
 // Since.
 func TestLiveGoesBackAsFarAsTheRun(t *testing.T) {
@@ -169,7 +145,7 @@ func TestReconcileRun(t *testing.T) {
 
 		// Without a run, the unknown orders of all runs are reconciled.
 		d.bring(asked("21"), outUnknown)
-		d.s.set(func() { d.s.take(body("21")) })
+		d.takes("21")
 		d.begins("cafe0002", "21", "14")
 		all, err := d.ReconcileRun(t.Context(), "")
 		ok(t, err)

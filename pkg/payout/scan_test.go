@@ -454,13 +454,6 @@ func TestListDropsOrderIDs(t *testing.T) {
 	drop(d, "")
 	wantKind(t, errorOf(d.send(asked("10"))), Refused, RuleList, "--lookup never")
 	d.s.wantCreates(1)
-	d.mustReconcile("10") // nothing about it is in doubt
-	d.bring(asked("11"), outUnknown)
-	_, err := d.Reconcile(t.Context(), "11") // unknown takes precedence, and the message says why
-	wantKind(t, err, Unknown, "", "with its order id 1", "till journal check --accept REASON")
-	wantKind(t, d.Check(t.Context(), notSent("11")), Refused, RuleList)
-	d.wantState("11", StateUnknown)
-
 	// A person may have said which withdrawal an order is, because the service does not say it.
 	d = newDesk(t)
 	d.history()
