@@ -212,7 +212,7 @@ func (m *maker) read() error {
 		return failed(Invalid, "%s cannot be read: %s", m.Name, cause(end)).because(end)
 	}
 	m.wrong.add(m.doubled()...)
-	if err := m.rounded(); err != nil {
+	if err := m.rounded(m.Limits.AllowBadAddress); err != nil {
 		return err
 	}
 	return m.refusal()
@@ -334,14 +334,16 @@ func (m *maker) doubled() (wrong []Detail) {
 	return wrong
 }
 
-// rounded adds an error, or a warning, for each order id that a spreadsheet may have rounded.
-func (m *maker) rounded() error {
-	if m.Limits.AllowBadAddress {
-		return m.warnRounded()
-	}
+// rounded adds an error for each order id that a spreadsheet may have rounded or, if a person lets them pass, a
+// warning.
+func (m *maker) rounded(allowed bool) error {
 	rows, err := m.roundedRows()
 	for _, i := range rows {
-		m.wrong.add(sheet.Wrongf(int(m.rows[i].line), "order_id", "%s: %s", money.RoundedID(formatID(m.rows[i].id)), money.RoundedHint)...)
+		if why := money.RoundedID(formatID(m.rows[i].id)); allowed {
+			m.about(doubtful, i, "%s", why)
+		} else {
+			m.wrong.add(sheet.Wrongf(int(m.rows[i].line), "order_id", "%s: %s", why, money.RoundedHint)...)
+		}
 	}
 	return err
 }

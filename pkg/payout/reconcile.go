@@ -60,9 +60,6 @@ func (s *Sender) Reconcile(ctx context.Context, orderIDs ...string) (results []R
 	q := s.newQuestion(orders...)
 	results, found, err := s.settle(ctx, q, orders)
 	if err == nil {
-		err = found.foreignError()
-	}
-	if err == nil {
 		err = found.undecided(stillUnknown(results)...)
 	}
 	if err != nil {

@@ -113,15 +113,6 @@ func (m *maker) warnRows() {
 	m.warnOutliers()
 }
 
-// warnRounded warns of order ids that a spreadsheet may have rounded.
-func (m *maker) warnRounded() error {
-	rows, err := m.roundedRows()
-	for _, i := range rows {
-		m.about(doubtful, i, "%s", money.RoundedID(formatID(m.rows[i].id)))
-	}
-	return err
-}
-
 // warnOtherAddresses warns of addresses that are not of the kind that three of four in their currency are.
 func (m *maker) warnOtherAddresses() {
 	kinds, rows := make([]map[string]int, len(m.coins)), make([]int, len(m.coins))
@@ -253,7 +244,7 @@ func (m *maker) warnOutliers() {
 // out. What the journal showed to the preparer is only known from the plan, and begins with "the plan says".
 func (p *Plan) Findings(added []Currency) (all []Detail, marked []bool) {
 	m := p.maker(added)
-	_ = m.warnRounded() // without a journal, it cannot fail
+	_ = m.rounded(true) // without a journal, it cannot fail
 	return p.findings(m), m.marks
 }
 
@@ -264,10 +255,14 @@ func (l *Ledger) Findings(ctx context.Context, p *Plan, added []Currency) (all [
 	m := p.maker(added)
 	m.ledger, m.ctx, m.Now = l.ledger, ctx, time.Now()
 	fresh, err := m.fresh()
-	for _, warn := range []func() error{func() error { return m.warnLikeKnown(fresh) }, m.warnLikeJournal, m.warnRounded} {
-		if err == nil {
-			err = warn()
-		}
+	if err == nil {
+		err = m.warnLikeKnown(fresh)
+	}
+	if err == nil {
+		err = m.warnLikeJournal()
+	}
+	if err == nil {
+		err = m.rounded(true)
 	}
 	return p.findings(m), m.marks, err
 }
