@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -350,6 +351,19 @@ func TestUnderWay(t *testing.T) {
 		if _, err := d.send(w); err == nil || d.UnderWay() != 0 {
 			t.Errorf("%v, %d under way", err, d.UnderWay())
 		}
+	}
+}
+
+// TestReadBackOfAnotherWithdrawal checks that an answer about another withdrawal says nothing.
+func TestReadBackOfAnotherWithdrawal(t *testing.T) {
+	d := newDesk(t)
+	d.s.onGet = func(string) (int, string) {
+		other := maps.Clone(d.s.rows[0].named(""))
+		other["id"] = "w9"
+		return 200, asText(other)
+	}
+	if sent := d.mustSend("4711"); !strings.Contains(sent.Note, `could not be read back: the answer is about withdrawal "w9"`) {
+		t.Errorf("got %+v", sent)
 	}
 }
 
