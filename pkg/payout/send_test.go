@@ -384,12 +384,12 @@ func TestInterruptedReadBack(t *testing.T) {
 func TestOtherContentOfUnknownOrderIsNoReasonForAnotherOrderID(t *testing.T) {
 	d := newDesk(t)
 	changed := asked("101")
-	changed.request.Amount.Minor++
+	changed.request.Amount, changed.request.Memo = api.FiatAmount("USD", 2500), "leaf"
 	d.bring(changed, outUnknown)
 	_, sending := d.send(asked("101"))
 	_, applying := d.apply(d.plan(nil, dueTo(1)...), ApplyOptions{})
 	for name, err := range map[string]error{"send": sending, "apply": applying} {
-		e := wantKind(t, err, Refused, RuleOrderID)
+		e := wantKind(t, err, Refused, RuleOrderID, "25.00 USD, withdrawn in Btc, to bc1q101, memo leaf")
 		if want := []string{"withdraw", "reconcile", "101"}; !slices.Equal(e.Hint.Command, want) ||
 			strings.Contains(e.Hint.Text, "another order id") {
 			t.Errorf("%s: the hint is %q, and not to run %q", name, e.Hint, want)
