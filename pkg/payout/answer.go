@@ -182,7 +182,7 @@ func (s *Sender) checkedStart(ctx context.Context, wanted string) (from, since s
 		return "", "", nil, nil
 	}
 	if _, incomplete := err.(*lack); err != nil && !incomplete {
-		return "", "", nil, s.tooLong(limited, err, nil)
+		return "", "", nil, s.tooLong(limited, err, first)
 	}
 	if newestID != "" {
 		must = append(must, newestID)
@@ -262,29 +262,15 @@ func (s *Sender) limitLookup(ctx context.Context) (context.Context, context.Canc
 	return context.WithTimeoutCause(ctx, s.options.LookupTimeout, errLookupTimeout)
 }
 
-// tooLong replaces the error of readings that LookupTimeout has ended. It says how far they came.
-func (s *Sender) tooLong(ctx context.Context, err error, why *lack) error {
+// tooLong replaces the error of readings that LookupTimeout has ended. It says how far the last one came.
+func (s *Sender) tooLong(ctx context.Context, err error, last *reading) error {
 	if err == nil || context.Cause(ctx) != errLookupTimeout {
 		return err
 	}
-	msg := fmt.Sprintf("the service's list could not be read completely within %s (lookup_timeout)",
-		s.options.LookupTimeout)
-	if broken, ok := errors.AsType[*brokenOff](err); ok {
-		msg += ": " + broken.reached
-	} else if why != nil {
-		msg += ": " + why.why
-	}
-	return failed(ReadFailed, "%s", msg).because(err).
+	return failed(ReadFailed, "the service's list could not be read completely within %s (lookup_timeout): it had shown %d withdrawals then, of %d that it counts",
+		s.options.LookupTimeout, len(last.ids), last.total).because(err).
 		hint("run it again, or give it more time with lookup_timeout in the profile")
 }
-
-// brokenOff is the error of a reading that failed, and says how far it came.
-type brokenOff struct {
-	error
-	reached string
-}
-
-func (e *brokenOff) Unwrap() error { return e.error }
 
 func (s *Sender) rest(ctx context.Context, pause time.Duration) error {
 	if s.pause != nil {

@@ -153,8 +153,7 @@ func (r *reading) readPages(ctx context.Context, s *Sender, size int) error {
 func (r *reading) failedPage(err error) error {
 	switch {
 	case !rejects(err) || r.pages == 0:
-		return &brokenOff{err,
-			fmt.Sprintf("it had shown %d withdrawals then, of %d that it counts", len(r.ids), r.total)}
+		return err
 	case r.missing() > 0 || r.pages < r.promised: // perhaps it has become shorter
 		return &lack{why: fmt.Sprintf("it refused a page of its list after %d withdrawals, of %d that it counts: %v",
 			len(r.ids), r.total, err)}
@@ -264,7 +263,8 @@ func (s *Sender) readUntil(
 	}(ctx)
 	ctx, cancel := s.limitLookup(ctx)
 	defer cancel()
-	defer func() { err = s.tooLong(ctx, err, why) }()
+	last := &reading{}
+	defer func() { err = s.tooLong(ctx, err, last) }()
 	for n := 0; n < mostReadings || why == nil && s.othersApply(ctx); n++ {
 		if why != nil || n >= mostReadings {
 			if err := s.rest(ctx, pauseBetween); err != nil {
@@ -275,7 +275,7 @@ func (s *Sender) readUntil(
 		if err != nil {
 			return err
 		}
-		r.shown = shown
+		r.shown, last = shown, r
 		err = r.read(ctx, s)
 		if why, _ = err.(*lack); err != nil && why == nil {
 			return err
