@@ -88,15 +88,15 @@ func (w listed) orderIDs() (ids []string) {
 
 // A lack is what keeps a reading from being complete.
 type lack struct {
-	why   string
-	lasts bool  // reading again hardly helps
-	err   error // what is reported if it lasts; nil: that the list proves nothing
+	why string
+	err error // what is reported if it lasts; nil: reading again may help
 }
 
 func (l *lack) Error() string { return l.why }
 
 func lasting(format string, args ...any) *lack {
-	return &lack{why: fmt.Sprintf(format, args...), lasts: true}
+	why := fmt.Sprintf(format, args...)
+	return &lack{why, unproven("the service's list proves nothing: "+why, nil)}
 }
 
 // read reads the list once. It asks for smaller pages if the service refuses the size, which the interface
@@ -200,7 +200,7 @@ func (r *reading) lacks() error {
 		return lasting("the service counts %d withdrawals, and its list showed %d", r.total, len(r.ids))
 	case r.other != "":
 		err := otherMerchant(r.newest.OrderID, r.newest.ID, r.other, r.status.Merchant)
-		return &lack{why: err.Error(), lasts: true, err: err}
+		return &lack{err.Error(), err}
 	case !r.newestSeen:
 		return lasting("its list did not show withdrawal %s, which it accepted last, with its order id %s",
 			r.newest.ID, r.newest.OrderID)
@@ -317,8 +317,6 @@ func givenUp(why *lack) error {
 		why = &lack{why: "no two of them agreed"}
 	case why.err != nil:
 		return why.err
-	case why.lasts:
-		return unproven("the service's list proves nothing: "+why.why, nil)
 	}
 	return failed(ReadFailed, "the service's list could not be read completely in %d readings: %s",
 		mostReadings, why.why).hint("run it again when fewer withdrawals are being made")
