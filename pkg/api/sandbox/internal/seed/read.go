@@ -111,13 +111,8 @@ func (p *seedReader) seed(in *wire.Object) {
 	p.each(in, "deliveries", "id withdrawal status url body state attempts due", p.delivery)
 	p.each(in, "faults", "id on do rate times match seed seen fired body", p.fault)
 	p.each(in, "swaps", "withdrawal account from taken to given at", p.swap)
-	if in.Has("balances") {
-		for i, raw := range in.Array("balances") {
-			if p.err == nil {
-				p.balance(in, i, raw)
-			}
-		}
-	} else if !p.whole { // the merchant holds what it does in a fresh sandbox
+	p.each(in, "balances", "account amount book code delta", p.balance)
+	if !in.Has("balances") && !p.whole { // the merchant holds what it does in a fresh sandbox
 		p.stated[p.merchant] = true
 		for _, c := range p.Terms.Currencies {
 			p.balances = append(p.balances,
@@ -134,6 +129,9 @@ func (p *seedReader) each(in *wire.Object, key, fields string, read func(*wire.O
 		return
 	}
 	for i, raw := range in.Array(key) {
+		if key == "balances" && raw[0] != '{' { // "1.5 Btc", of the merchant
+			raw = fmt.Appendf(nil, `{"amount":%s}`, raw)
+		}
 		one := in.Element(key, i, raw)
 		if p.err != nil {
 			return
@@ -224,10 +222,6 @@ func (p *seedReader) amount(in *wire.Object, key string) (m money.Amount) {
 		p.err = one.Done()
 		return m
 	}
-	return parseAmount(in, key, raw)
-}
-
-func parseAmount(in *wire.Object, key string, raw json.RawMessage) (m money.Amount) {
 	text, quoted := wire.AsString(raw)
 	if !quoted {
 		text = string(raw)
@@ -237,13 +231,12 @@ func parseAmount(in *wire.Object, key string, raw json.RawMessage) (m money.Amou
 	}
 	number, code, _ := strings.Cut(text, " ")
 	c, known := money.ByCode[code]
-	if !known {
+	minor, ok := money.ParseDecimal(number, c.Decimals)
+	switch {
+	case !known:
 		in.FailAt(key,
 			"is %s; write a number and a code of the sandbox, such as \"1.5 Btc\", or a whole number of minor units where the currency is clear", refusal.Shorten(string(raw)))
-		return m
-	}
-	minor, ok := money.ParseDecimal(number, c.Decimals)
-	if !ok {
+	case !ok:
 		in.FailAt(key,
 			"is %q; write a number that is not negative, with at most %d decimals, and fits in an int64 of minor units",
 			refusal.Shorten(text), c.Decimals)
@@ -278,40 +271,27 @@ func orderID(in *wire.Object) string {
 	return in.Text("order_id")
 }
 
-// balance reads what an account holds in the end: "1.5 Btc" for the merchant, or an object that names the
-// account and, in a dump, the book.
-func (p *seedReader) balance(in *wire.Object, i int, raw json.RawMessage) {
-	m := store.Move{Account: p.merchant, Book: store.Balance}
-	one := &wire.Object{Path: fmt.Sprintf("balances[%d]", i), Err: in.Err}
-	if raw[0] == '{' {
-		one = in.Inner(raw, one.Path)
-		one.Asked = strings.Fields("account amount book code delta")
-		m.Account = p.account(one)
-		m.Book = store.Book(one.TextOr("book", string(store.Balance)))
-		if m.Book != store.Balance && m.Book != store.Volume && m.Book != store.Rebates {
-			one.FailAt("book", "is %q; it must be balance, volume or rebates", refusal.Shorten(string(m.Book)))
-		}
-		if one.Has("amount") {
-			held := p.amount(one, "amount")
-			m.Code, m.Delta = held.Code, held.Minor
-		} else {
-			m.Code, m.Delta = p.code(one, "code"), one.Integer("delta")
-		}
-		p.err = one.Done()
-	} else {
-		held := parseAmount(one, "", raw)
-		m.Code, m.Delta = held.Code, held.Minor
+// balance reads what an account holds in the end and, in a dump, in which book.
+func (p *seedReader) balance(in *wire.Object) {
+	m := store.Move{Account: p.account(in), Book: store.Book(in.TextOr("book", string(store.Balance)))}
+	if m.Book != store.Balance && m.Book != store.Volume && m.Book != store.Rebates {
+		in.FailAt("book", "is %q; it must be balance, volume or rebates", refusal.Shorten(string(m.Book)))
 	}
-	switch {
-	case m.Code == "":
-		one.FailAt("", `names no currency; write it like "1.5 Btc"`)
-	case m.Delta < 0:
-		one.FailAt("", "is negative")
+	if in.Has("amount") {
+		held := p.amount(in, "amount")
+		m.Code, m.Delta = held.Code, held.Minor
+	} else {
+		m.Code, m.Delta = p.code(in, "code"), in.Integer("delta")
 	}
 	line := m
 	line.Delta = 0
-	if p.lines[line] {
-		one.FailAt("", "is the %s in %s of an account that has it already", m.Book, m.Code)
+	switch {
+	case m.Code == "":
+		in.FailAt("", `names no currency; write it like "1.5 Btc"`)
+	case m.Delta < 0:
+		in.FailAt("", "is negative")
+	case p.lines[line]:
+		in.FailAt("", "is the %s in %s of an account that has it already", m.Book, m.Code)
 	}
 	p.lines[line] = true
 	p.stated[m.Account] = p.stated[m.Account] || m.Book == store.Balance
