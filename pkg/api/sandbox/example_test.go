@@ -35,7 +35,8 @@ func ExampleNew() {
 // reseller's key.
 func ExampleWithSeedJSON() {
 	t := new(T)
-	box, err := sandbox.New(sandbox.WithSeedJSON([]byte(`{
+	defer t.Done()
+	box := sandbox.Start(t, sandbox.WithSeedJSON([]byte(`{
 		"balances": ["1000.00 Usd", "1.5 Btc"],
 		"resellers": [{"label": "Harbour Books", "api_key": "till_sandbox_harbour"}],
 		"invoices": [
@@ -44,13 +45,10 @@ func ExampleWithSeedJSON() {
 		],
 		"withdrawals": [{"amount": "0.015 Btc", "address": "bc1q", "status": "Processing"}]
 	}`)))
-	t.Must(err)
-	server := httptest.NewServer(box)
-	defer server.Close()
 	fmt.Println(box.Balance("Usd"))
 	fmt.Println(box.Balance("Btc"))
 
-	status, _, err := ask("till_sandbox_harbour", "POST", server.URL+"/api/merchant_withdrawal/create",
+	status, _, err := ask("till_sandbox_harbour", "POST", box.URL+"/api/merchant_withdrawal/create",
 		`{"currency":{"Fiat":"Usd"},"amount":{"Fiat":{"USD":2500}},"address":"account 1"}`)
 	t.Must(err)
 	fmt.Println(status)
@@ -64,17 +62,15 @@ func ExampleWithSeedJSON() {
 // twice.
 func ExampleWithFault() {
 	t := new(T)
-	box, err := sandbox.New(sandbox.WithFault(sandbox.Fault{
+	defer t.Done()
+	box := sandbox.Start(t, sandbox.WithFault(sandbox.Fault{
 		On: "POST /api/merchant_withdrawal/create", Do: "drop-after", Times: 1,
 	}))
-	t.Must(err)
-	server := httptest.NewServer(box)
-	defer server.Close()
 	before, err := box.Balance("Btc")
 	t.Must(err)
 
 	pay := func() error {
-		_, _, err := ask(box.Key(), "POST", server.URL+"/api/merchant_withdrawal/create",
+		_, _, err := ask(box.Key(), "POST", box.URL+"/api/merchant_withdrawal/create",
 			`{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":1500}},"address":"bc1q"}`)
 		return err
 	}

@@ -41,19 +41,6 @@ func newShop(t *testing.T, opts ...sandbox.Option) shop {
 	return s
 }
 
-func TestResellerRebates(t *testing.T) {
-	s := newShop(t)
-	same(t, s.get("/api/reseller/rebate?id="+s.id), `[{"Crypto":{"Btc":2}},{"Fiat":{"USD":45}}]`)
-	same(t, s.get("/api/reseller/rebate/currency?currency=Usd&id="+s.id), `{"Usd":{"Fiat":{"USD":45}}}`)
-	same(t, s.get("/api/reseller/rebate/currency?currency=Eth&id="+s.id), `{"Eth":{"Crypto":{"Eth":0}}}`)
-	s.refused(s.send("GET", "/api/reseller/rebate/currency?currency=eth&id="+s.id, ""), 400, "unknown_currency", "eth")
-	s.refused(s.send("GET", "/api/reseller/rebate/currency?id="+s.id, ""), 400, "invalid_query", "currency")
-
-	s = newShop(t, set("zero_amounts", "show"))
-	got := s.get("/api/reseller/rebate?id=" + s.id).([]any)
-	failIf(t, len(got) != len(sandbox.Currencies()), "%d rebates, want one per currency", len(got))
-}
-
 func TestResellerBalances(t *testing.T) {
 	// Paid: 30.01 Usd and 199 satoshi; one cent was withdrawn. 199 satoshi at 60000 are 11.94 cents.
 	s := newShop(t)

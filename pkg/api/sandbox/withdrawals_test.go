@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"example.com/till/pkg/api/sandbox"
 )
 
 const (
@@ -62,24 +60,6 @@ func (b box) refuses(path, good string, swaps []swap) {
 		b.refused(b.send("POST", path, strings.Replace(good, c.old, c.new, 1)), 400, c.reason, c.names)
 	}
 	equal(b.t, string(dumped(b.t, b)), string(before), "after the refusals, the dump")
-}
-
-func TestWithdrawalMemo(t *testing.T) {
-	b := newBox(t, set("memo_shown", "yes"))
-	for _, c := range sandbox.Currencies() {
-		key := string(c.Kind)
-		body := fmt.Sprintf(`{"currency":{%[1]q:%[2]q},"amount":{%[1]q:{%[2]q:100}},"address":"a"}`, key, c.Code)
-		w := b.send("POST", createPath, body)
-		if !c.MemoRequired {
-			b.ok(w)
-			continue
-		}
-		b.refused(w, 400, "memo_required", "memo", c.Code)
-		withNull := strings.TrimSuffix(body, "}") + `,"memo":null}`
-		b.refused(b.send("POST", createPath, withNull), 400, "memo_required")
-		id := b.create(createPath, strings.TrimSuffix(body, "}")+`,"memo":"12"}`)
-		same(t, at(t, b.get(getPath+id), "memo"), `"12"`)
-	}
 }
 
 func TestWithdrawalFiatEquivalent(t *testing.T) {
