@@ -241,6 +241,8 @@ func TestCallbackTargets(t *testing.T) {
 		}
 	}
 	equal(t, len(in.got()), 3, "posts that came without a redirect")
+	b.set(map[string]string{"callback_targets": "any"})
+	equal(t, b.advanceOver(b.withCallback(in.URL), "Processing").State, "delivered", "with any target")
 }
 
 // TestCallbackCallsBack checks that a receiver may call the sandbox, and even advance the same withdrawal.

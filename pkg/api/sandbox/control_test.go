@@ -166,6 +166,7 @@ func TestRestoreRefuses(t *testing.T) {
 		failIf(t, second(sandbox.New(sandbox.WithSeedJSON(broken))) == nil,
 			"%s.%s = %s is a seed", c.list, c.key, c.value)
 	}
+	b.refused(b.send("POST", "/sandbox/restore", string(text)+"{}"), 400, "invalid_body")
 	twice := strings.Replace(string(text), `"invites": [`,
 		`"invites": [`+fmt.Sprintf(`{"id":%q,"label":"l","created":"2026-01-01T00:00:00Z"},`,
 			at(t, decode(t, string(text)), "invites", 0, "id")), 1)

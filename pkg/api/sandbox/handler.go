@@ -5,10 +5,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"example.com/till/pkg/api/sandbox/internal/checkout"
-	"example.com/till/pkg/api/sandbox/internal/fault"
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 	"example.com/till/pkg/api/sandbox/internal/wire"
 )
@@ -105,7 +103,7 @@ const apiPrefix = "/api/"
 
 func (s *Server) reply(w http.ResponseWriter, r *http.Request, answer any, err error) {
 	switch {
-	case err == fault.ErrAnswered:
+	case err == errAnswered:
 	case err != nil:
 		s.refuse(w, r, err)
 	default:
@@ -157,18 +155,7 @@ func (s *Server) answer(w http.ResponseWriter, req *request) (any, error) {
 		return nil, err
 	}
 	req.rules = &req.choices.Rules
-	list := *s.store.Faults.Load()
-	if len(list) == 0 {
-		return req.carryOut(route.read)
-	}
-	return fault.Apply(s.store, list,
-		&fault.Call{Operation: route.operation(), Writer: w, Request: r, Body: req.received,
-			Handle: func(stale time.Duration) (any, error) {
-				req.stale = stale
-				return req.carryOut(route.read)
-			},
-			Reply:  func(w http.ResponseWriter, answer any, err error) { s.reply(w, r, answer, err) },
-			Struck: req.entry.struck})
+	return s.strike(w, req, route)
 }
 
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {

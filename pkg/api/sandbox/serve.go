@@ -7,8 +7,6 @@ import (
 	"net/http"
 	"sync"
 	"time"
-
-	"example.com/till/pkg/api/sandbox/internal/fault"
 )
 
 // Serve answers requests on a loopback listener, or with WithExposure on any, until ctx is done, and then lets
@@ -38,7 +36,9 @@ func (s *Server) serve(ctx context.Context, listener net.Listener, grace time.Du
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
 		// The end of the server also ends waits for callbacks and faults.
-		BaseContext: func(net.Listener) context.Context { return fault.WithEnd(meanwhile) },
+		BaseContext: func(net.Listener) context.Context {
+			return context.WithValue(meanwhile, servedUntil{}, meanwhile.Done())
+		},
 	}
 	defer open.busy.Wait()
 	defer end()

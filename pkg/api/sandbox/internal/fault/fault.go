@@ -1,4 +1,4 @@
-// Package fault decides which requests go wrong on purpose, and carries out the faults.
+// Package fault decides which requests and deliveries go wrong on purpose, and how.
 package fault
 
 import (
@@ -24,20 +24,27 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
-type doing struct {
+// An Effect is what a fault does.
+type Effect struct {
 	kind
-	name       string
-	duration   time.Duration // of delay, stale-list and delay-callback
-	status     int
-	bare       bool   // without the envelope
-	retryAfter string // the header; empty: none
+	Name       string
+	Duration   time.Duration // of delay, stale-list and delay-callback
+	Status     int
+	Bare       bool   // without the envelope
+	RetryAfter string // the header; empty: none
+}
+
+// A Struck is a fault that strikes.
+type Struck struct {
+	store.Fault
+	Effect
 }
 
 type kind struct {
 	strikes   func(operation string) bool // nil: every operation
 	continues bool                        // the next faults are asked too, because it does not decide the answer
 
-	parse func(do *doing, text, value string, given bool) error
+	parse func(do *Effect, text, value string, given bool) error
 }
 
 var kinds = map[string]kind{
@@ -60,10 +67,10 @@ const kindsOfFaults = "use refuse, drop-before, drop-after, truncate, delay=2s, 
 	"status=503, status=503,bare, status=429,retry-after=5, html, html=502, body, respond, lose-callback or " +
 	"delay-callback=10m"
 
-func parseDo(text string) (doing, error) {
+func parseDo(text string) (Effect, error) {
 	name, value, given := strings.Cut(text, "=")
 	k, known := kinds[name]
-	do := doing{kind: k, name: name}
+	do := Effect{kind: k, Name: name}
 	var err error
 	switch {
 	case name == "":
@@ -76,40 +83,40 @@ func parseDo(text string) (doing, error) {
 		err = fmt.Errorf("%s takes no value", name)
 	}
 	if err != nil {
-		return doing{}, &Error{"do", err.Error(), kindsOfFaults}
+		return Effect{}, &Error{"do", err.Error(), kindsOfFaults}
 	}
 	return do, nil
 }
 
-func parseDelay(do *doing, text, value string, _ bool) (err error) {
-	if do.duration, err = time.ParseDuration(value); err != nil {
+func parseDelay(do *Effect, text, value string, _ bool) (err error) {
+	if do.Duration, err = time.ParseDuration(value); err != nil {
 		return fmt.Errorf("%q is not a delay", text)
 	}
-	if do.duration <= 0 || do.duration > maxDelay {
-		return fmt.Errorf("a delay must be above 0 and at most 10m, and %s is not", do.duration)
+	if do.Duration <= 0 || do.Duration > maxDelay {
+		return fmt.Errorf("a delay must be above 0 and at most 10m, and %s is not", do.Duration)
 	}
 	return nil
 }
 
-func parseWait(do *doing, text, value string, _ bool) error {
+func parseWait(do *Effect, text, value string, _ bool) error {
 	var ok bool
-	if do.duration, ok = store.ParseWait(value); !ok {
+	if do.Duration, ok = store.ParseWait(value); !ok {
 		return fmt.Errorf("%q has no duration of whole seconds such as 30s, 15m, 36h or 7d, and at most 36500d", text)
 	}
 	return nil
 }
 
 // parseStatus reads an HTTP status and, of the kind status, its options. That of html may be left out.
-func parseStatus(do *doing, text, value string, given bool) (err error) {
-	if do.status = http.StatusOK; do.name == "html" && !given {
+func parseStatus(do *Effect, text, value string, given bool) (err error) {
+	if do.Status = http.StatusOK; do.Name == "html" && !given {
 		return nil
 	}
 	options, more := "", false
-	if do.name == "status" {
+	if do.Name == "status" {
 		value, options, more = strings.Cut(value, ",")
 	}
-	do.status, err = strconv.Atoi(value)
-	if err != nil || len(value) != 3 || do.status < 200 || do.status > 599 {
+	do.Status, err = strconv.Atoi(value)
+	if err != nil || len(value) != 3 || do.Status < 200 || do.Status > 599 {
 		return fmt.Errorf("%q has no HTTP status from 200 to 599", text)
 	}
 	for option := range strings.SplitSeq(options, ",") {
@@ -117,14 +124,14 @@ func parseStatus(do *doing, text, value string, given bool) (err error) {
 		n, ok := money.ParseInteger(seconds)
 		switch {
 		case !more:
-		case option == "bare" && !do.bare:
-			do.bare = true
-		case !found || do.retryAfter != "":
+		case option == "bare" && !do.Bare:
+			do.Bare = true
+		case !found || do.RetryAfter != "":
 			return fmt.Errorf("%q has %q, which is not bare or retry-after=5, or is there twice", text, option)
 		case !ok || n < 0 || n > maxRetryAfter:
 			return fmt.Errorf("%q has no retry-after of whole seconds from 0 to %d", text, maxRetryAfter)
 		default:
-			do.retryAfter = seconds
+			do.RetryAfter = seconds
 		}
 	}
 	return nil
@@ -137,28 +144,28 @@ func isCallback(operation string) bool { return operation == callbacks }
 
 func isList(operation string) bool { return strings.HasSuffix(operation, "/list") }
 
-func (do doing) canStrike(operation string) bool {
+func (do Effect) canStrike(operation string) bool {
 	if do.strikes == nil {
 		return !isCallback(operation)
 	}
 	return do.strikes(operation)
 }
 
-func (do doing) checkOn(on string, operations []string) error {
+func (do Effect) checkOn(on string, operations []string) error {
 	switch {
 	case on == everyOperation || do.canStrike(on):
 		return nil
-	case do.name == "stale-list":
+	case do.Name == "stale-list":
 		lists := slices.DeleteFunc(slices.Clone(operations), func(op string) bool { return !isList(op) })
-		return &Error{"on", fmt.Sprintf("%s applies to lists only, and %q is not one", do.name, on),
+		return &Error{"on", fmt.Sprintf("%s applies to lists only, and %q is not one", do.Name, on),
 			"use " + strings.Join(lists, ", ") + ", or * for all of them"}
 	}
-	return &Error{"on", do.name + " applies to callbacks, not to an operation",
+	return &Error{"on", do.Name + " applies to callbacks, not to an operation",
 		"leave it out, and select withdrawals by fields such as external_order_id"}
 }
 
 // checkMatch returns an *Error if a fault of callbacks matches a field that no withdrawal has.
-func (do doing) checkMatch(match map[string]string) error {
+func (do Effect) checkMatch(match map[string]string) error {
 	if !do.canStrike(callbacks) {
 		return nil
 	}
@@ -261,28 +268,36 @@ func strikes(f store.Fault, n int64) bool {
 
 // ask asks the faults about a request or a delivery, in their order, until one ends it. It returns those that
 // strike, and their new counters.
-func ask(faults []store.Fault, operation string, in *fields) (struck []store.Fault, counted []store.Change) {
+func ask(faults []store.Fault, operation string, in *fields) (struck []Struck, counted []store.Change) {
 	for _, f := range faults {
 		if !asks(f, operation, in) {
 			continue
 		}
 		f.Seen++
+		do, _ := parseDo(f.Do) // it was checked when the fault was added
 		hit := strikes(f, f.Seen)
 		if hit {
 			f.Fired++
-			struck = append(struck, f)
+			struck = append(struck, Struck{f, do})
 		}
 		counted = append(counted, store.Change{Fault: &f})
-		if do, _ := parseDo(f.Do); hit && !do.continues {
+		if hit && !do.continues {
 			break
 		}
 	}
 	return struck, counted
 }
 
-// struckBy returns the faults that strike a request. The counters are part of the state, so all servers on a
+// Strike returns the faults that strike a request. The counters are part of the state, so all servers on a
 // file count together.
-func struckBy(s *store.Store, operation string, in *fields) (struck []store.Fault, err error) {
+func Strike(s *store.Store, operation, query string, body []byte) (struck []Struck, err error) {
+	list, in := *s.Faults.Load(), &fields{}
+	if slices.ContainsFunc(list, func(f store.Fault) bool { return len(f.Match) > 0 && IsOn(f.On, operation) }) {
+		in = newFields(query, body)
+	}
+	if !slices.ContainsFunc(list, func(f store.Fault) bool { return asks(f, operation, in) }) {
+		return nil, nil
+	}
 	err = s.Write(func(st *store.State) (c store.Change, err error) {
 		struck, c.Then = ask(st.Faults, operation, in)
 		return c, nil
@@ -298,9 +313,9 @@ func ApplyToDelivery(faults []store.Fault, d *store.Delivery, at time.Time) []st
 	}
 	struck, counted := ask(faults, callbacks, newFields("", []byte(d.Body)))
 	for _, f := range struck {
-		switch do, _ := parseDo(f.Do); do.name {
+		switch f.Name {
 		case "delay-callback":
-			if due := at.Add(do.duration); due.After(d.Due) {
+			if due := at.Add(f.Duration); due.After(d.Due) {
 				d.Due = due
 			}
 		case "lose-callback":
@@ -310,16 +325,16 @@ func ApplyToDelivery(faults []store.Fault, d *store.Delivery, at time.Time) []st
 	return counted
 }
 
-// answer is what a respond fault sends. A body that is a text is sent as it is, and any other as JSON.
-type answer struct {
+// An Answer is what a respond fault sends. A body that is a text is sent as it is, and any other as JSON.
+type Answer struct {
 	Status  int               `json:"status"`
 	Headers map[string]string `json:"headers"`
 	Body    json.RawMessage   `json:"body"`
 }
 
-// parseAnswer returns nil if the text does not describe an answer.
-func parseAnswer(text []byte) *answer {
-	a := &answer{Status: http.StatusOK}
+// ParseAnswer returns nil if the text does not describe an answer.
+func ParseAnswer(text []byte) *Answer {
+	a := &Answer{Status: http.StatusOK}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if d.Decode(a) != nil || d.More() || a.Status < 200 || a.Status > 599 {
@@ -357,11 +372,11 @@ func Check(f store.Fault, operations []string) (store.Fault, error) {
 	case f.Times < 0:
 		return f, &Error{"times", fmt.Sprintf("%d is negative", f.Times),
 			"write how many calls it affects, or 0 for without end"}
-	case f.Body != nil && do.name != "body" && do.name != "respond":
-		return f, &Error{"body", do.name + " sends no body of yours", "leave it out, or use the kind body"}
+	case f.Body != nil && do.Name != "body" && do.Name != "respond":
+		return f, &Error{"body", do.Name + " sends no body of yours", "leave it out, or use the kind body"}
 	case len(f.Body) > maxBody:
 		return f, &Error{"body", fmt.Sprintf("it has %d bytes, more than %d", len(f.Body), maxBody), "use a shorter one"}
-	case do.name == "respond" && parseAnswer(f.Body) == nil:
+	case do.Name == "respond" && ParseAnswer(f.Body) == nil:
 		return f, &Error{"body", "it does not describe an answer", `write JSON like {"status": 418, "headers": {"X-Name": "value"}, "body": {}}`}
 	case f.Seed < 0:
 		return f, &Error{"seed", fmt.Sprintf("%d is negative", f.Seed), "write a number from 1, or leave it out"}

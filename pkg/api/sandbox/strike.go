@@ -1,7 +1,6 @@
-package fault
+package sandbox
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,100 +8,73 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"slices"
 	"strconv"
 	"time"
 
-	"example.com/till/pkg/api/sandbox/internal/store"
+	"example.com/till/pkg/api/sandbox/internal/fault"
 	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
-var ErrAnswered = errors.New("the answer is written")
+var errAnswered = errors.New("the answer is written")
 
-type Call struct {
-	Operation string
-	Writer    http.ResponseWriter
-	Request   *http.Request
-	Body      []byte
-	Handle    func(stale time.Duration) (any, error)             // carries out the request; lists hide what is younger than stale
-	Reply     func(w http.ResponseWriter, answer any, err error) // writes what Handle returned
-	Struck    func(do string)                                    // is told of each fault that strikes
-
-	twice bool
-	stale time.Duration
-}
-
-// Apply carries out a call, unless a fault strikes.
-func Apply(s *store.Store, list []store.Fault, c *Call) (any, error) {
-	in := &fields{}
-	if slices.ContainsFunc(list, func(f store.Fault) bool { return len(f.Match) > 0 && IsOn(f.On, c.Operation) }) {
-		in = newFields(c.Request.URL.RawQuery, c.Body)
+// strike carries out a request, unless a fault strikes.
+func (s *Server) strike(w http.ResponseWriter, req *request, route route) (any, error) {
+	r, twice := req.http, false
+	// Under deliver-twice, an accepted request is carried out once more, as if a proxy had sent it again. The
+	// answer is that of the first time.
+	handle := func() (any, error) {
+		answer, err := req.carryOut(route.read)
+		if twice && err == nil {
+			req.carryOut(route.read)
+		}
+		return answer, err
 	}
-	if !slices.ContainsFunc(list, func(f store.Fault) bool { return asks(f, c.Operation, in) }) {
-		return c.handle()
-	}
-	struck, err := struckBy(s, c.Operation, in)
+	struck, err := fault.Strike(s.store, route.operation(), r.URL.RawQuery, req.received)
 	if err != nil {
 		return nil, err
 	}
 	for _, f := range struck {
-		do, _ := parseDo(f.Do) // it was checked when the fault was added
-		c.Struck(f.Do)
-		switch do.name {
+		req.entry.struck(f.Do)
+		switch f.Name {
 		case "delay":
-			c.wait(do.duration)
+			wait(w, r, f.Duration)
 		case "deliver-twice":
-			c.twice = true
+			twice = true
 		case "stale-list":
-			c.stale = max(c.stale, do.duration)
+			req.stale = max(req.stale, f.Duration)
 		case "refuse":
-			reset(c.Writer)
+			reset(w)
 		case "drop-before":
 			drop()
 		case "drop-after":
-			c.handle()
+			handle()
 			drop()
 		case "truncate":
-			answer, err := c.handle()
-			c.Reply(half{c.Writer}, answer, err)
+			answer, err := handle()
+			s.reply(half{w}, r, answer, err)
 			drop()
 		default:
-			send(c.Writer, f, do)
-			return nil, ErrAnswered
+			send(w, f)
+			return nil, errAnswered
 		}
 	}
-	return c.handle()
-}
-
-// handle carries out the request, and, under deliver-twice, an accepted one once more, as if a proxy had sent
-// it again. The answer is that of the first time.
-func (c *Call) handle() (any, error) {
-	answer, err := c.Handle(c.stale)
-	if c.twice && err == nil {
-		c.Handle(c.stale)
-	}
-	return answer, err
+	return handle()
 }
 
 // servedUntil is the context key for the end of the server of a request.
 type servedUntil struct{}
 
-// WithEnd returns the base context for the requests of a server that ends with ctx.
-func WithEnd(ctx context.Context) context.Context {
-	return context.WithValue(ctx, servedUntil{}, ctx.Done())
-}
-
 // wait returns after a delay. A client that gives up does not end the delay, because tests want to see the
 // request take effect late. The end of the server does. If that is unknown, the end of the request's context
 // does.
-func (c *Call) wait(d time.Duration) {
-	end, known := c.Request.Context().Value(servedUntil{}).(<-chan struct{})
+func wait(w http.ResponseWriter, r *http.Request, d time.Duration) {
+	end, known := r.Context().Value(servedUntil{}).(<-chan struct{})
 	if !known {
-		end = c.Request.Context().Done()
+		end = r.Context().Done()
 	}
 	// The write timeout of the server does not apply to a requested delay. The server sets it again for each
 	// request.
-	http.NewResponseController(c.Writer).SetWriteDeadline(time.Time{})
+	http.NewResponseController(w).SetWriteDeadline(time.Time{})
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -143,17 +115,17 @@ func (h half) Write(b []byte) (int, error) {
 }
 
 // send writes the answer of a fault in place of one of the sandbox.
-func send(w http.ResponseWriter, f store.Fault, do doing) {
-	status, kind, text, header := do.status, "application/json", string(f.Body), w.Header()
-	switch do.name {
+func send(w http.ResponseWriter, f fault.Struck) {
+	status, kind, text, header := f.Status, "application/json", string(f.Body), w.Header()
+	switch f.Name {
 	case "status":
 		if status == http.StatusUnauthorized {
 			header.Set("WWW-Authenticate", "Bearer")
 		}
-		if do.retryAfter != "" {
-			header.Set("Retry-After", do.retryAfter)
+		if f.RetryAfter != "" {
+			header.Set("Retry-After", f.RetryAfter)
 		}
-		if !do.bare && !hasNoBody(status) {
+		if !f.Bare && !hasNoBody(status) {
 			wire.WriteError(w, status, 1901, "fault",
 				fmt.Sprintf("The sandbox's fault %s answers this request, and nothing was done.", f.ID))
 			return
@@ -170,7 +142,7 @@ func send(w http.ResponseWriter, f store.Fault, do doing) {
 	case "body":
 		status = http.StatusOK
 	case "respond":
-		a := parseAnswer(f.Body)
+		a := fault.ParseAnswer(f.Body)
 		for name, value := range a.Headers {
 			header.Set(name, value)
 		}
