@@ -307,49 +307,33 @@ func TestWrongPublicURL(t *testing.T) {
 // forms, are refused.
 func TestPageOrigin(t *testing.T) {
 	b := newBox(t)
-	page := "/invoice/" + b.create(invoicePath, shopInvoice("https://shop.example/"))
-	const navigate, document = "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: document"
-	for _, test := range []struct {
-		headers      []string
-		shown, takes bool
-	}{
-		{nil, true, true}, {[]string{"Origin: http://localhost:80"}, true, true},
-		{[]string{"Sec-Fetch-Site: same-origin", navigate, document, "Origin: http://localhost:80"}, true, true},
-		{[]string{"Sec-Fetch-Site: none", navigate, document}, true, true},
-		{[]string{"Sec-Fetch-Site: cross-site", navigate, document}, true, false},
-		{[]string{"Sec-Fetch-Site: same-site", navigate, document}, true, false},
-		{[]string{"Sec-Fetch-Site: cross-site", navigate, document, "Origin: null"}, true, false},
-		{[]string{"Sec-Fetch-Site: cross-site", navigate, "Sec-Fetch-Dest: iframe"}, false, false},
-		{[]string{"Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: cors", "Sec-Fetch-Dest: empty"}, false, false},
-		{[]string{"Sec-Fetch-Site: same-site", "Sec-Fetch-Mode: no-cors", "Sec-Fetch-Dest: image"}, false, false},
-		{[]string{"Sec-Fetch-Site: cross-site"}, false, false},
-		{[]string{"Origin: https://shop.example"}, false, false},
-		{[]string{"Origin: http://localhost:81"}, false, false}, {[]string{"Origin: null"}, false, false},
+	page := "/invoice/" + b.create(invoicePath, usdInvoice)
+	const visit = "; Sec-Fetch-Mode: navigate; Sec-Fetch-Dest: document"
+	for headers, c := range map[string]struct{ shown, takes int }{
+		"Origin: http://localhost:80": {200, 303}, "Sec-Fetch-Site: same-origin; Origin: http://localhost:80" + visit: {200, 303},
+		"Sec-Fetch-Site: none" + visit: {200, 303}, "Sec-Fetch-Site: cross-site" + visit: {200, 403},
+		"Sec-Fetch-Site: same-site" + visit: {200, 403}, "Sec-Fetch-Site: cross-site; Origin: null" + visit: {200, 403},
+		"Sec-Fetch-Site: cross-site; Sec-Fetch-Mode: navigate; Sec-Fetch-Dest: iframe": {403, 403},
+		"Sec-Fetch-Site: cross-site; Sec-Fetch-Mode: cors; Sec-Fetch-Dest: empty":      {403, 403},
+		"Sec-Fetch-Site: same-site; Sec-Fetch-Mode: no-cors; Sec-Fetch-Dest: image":    {403, 403},
+		"Sec-Fetch-Site: cross-site": {403, 403}, "Origin: https://shop.example": {403, 403},
+		"Origin: http://localhost:81": {403, 403}, "Origin: null": {403, 403},
 	} {
 		for _, method := range []string{"GET", "HEAD"} {
-			want := 403
-			if test.shown {
-				want = 200
-			}
-			if w := b.visit(method, page, test.headers...); w.Code != want {
-				t.Errorf("%s with %q: %d, want %d", method, test.headers, w.Code, want)
-			}
+			equal(t, b.visit(method, page, strings.Split(headers, "; ")...).Code, c.shown, "%s with %s", method, headers)
 		}
-		id := b.create(invoicePath, shopInvoice("https://shop.example/"))
-		w, status := b.visit("POST", "/invoice/"+id+"/pay", test.headers...), `"Paid"`
-		if test.takes {
-			b.leads(w, "https://shop.example/")
-		} else {
+		id := b.create(invoicePath, usdInvoice)
+		w, status := b.visit("POST", "/invoice/"+id+"/pay", strings.Split(headers, "; ")...), `"Paid"`
+		if equal(t, w.Code, c.takes, "the form with %s", headers); c.takes == 403 {
 			b.shows(w, 403, "<h1>Refused</h1>")
 			status = `"Awaiting"`
 		}
 		same(t, at(t, b.get(invoicePath+"?id="+id), "status"), status)
 	}
 	// The interface cannot be visited like a page.
-	b.refused(b.visit("GET", "/api/invoice", "Sec-Fetch-Site: cross-site", navigate, document), 403, "cross_origin")
+	b.refused(b.visit("GET", "/api/invoice", strings.Split("Sec-Fetch-Site: cross-site"+visit, "; ")...), 403, "cross_origin")
 
-	r := httptest.NewRequest("GET", "http://shop.example"+page, nil)
-	w := b.do(r)
+	w := b.do(httptest.NewRequest("GET", "http://shop.example"+page, nil))
 	b.shows(w, 403, "<h1>Refused</h1>", "shop.example")
 	b.hides(w, "Order")
 }
