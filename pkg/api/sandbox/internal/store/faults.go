@@ -146,13 +146,10 @@ func (s *Store) ListFaults() []Fault {
 // ClearFaults removes the faults with these ids, or all faults without an id, and returns them.
 func (s *Store) ClearFaults(ids []string) (cleared []Fault, err error) {
 	err = s.Write(func(st *State) (c Change, err error) {
-		cleared = []Fault{}
-		for _, id := range ids {
-			if st.fault(id) < 0 {
-				return c, refusal.New(refusal.NotFound, "There is no fault %q; list those there are.",
-					refusal.Shorten(id))
-			}
+		if i := slices.IndexFunc(ids, func(id string) bool { return st.fault(id) < 0 }); i >= 0 {
+			return c, refusal.New(refusal.NotFound, "There is no fault %q; list those there are.", refusal.Shorten(ids[i]))
 		}
+		cleared = []Fault{}
 		for _, f := range st.Faults {
 			if len(ids) == 0 || slices.Contains(ids, f.ID) {
 				c.Mended = append(c.Mended, f.ID)

@@ -249,11 +249,7 @@ func (c *Sender) deliver(withdrawal string, r *round) {
 			return
 		}
 		c.change(func() {
-			r.rest = time.AfterFunc(c.rest(len(d.Attempts)), func() {
-				if c.leave(withdrawal, r, true) {
-					c.start(withdrawal, false, c.deliver)
-				}
-			})
+			r.rest = time.AfterFunc(c.rest(len(d.Attempts)), func() { c.start(withdrawal, true, c.deliver) })
 		})
 		return
 	}
@@ -261,7 +257,7 @@ func (c *Sender) deliver(withdrawal string, r *round) {
 
 func (c *Sender) leave(key string, r *round, whatever bool) (left bool) {
 	c.change(func() {
-		if left = c.rounds[key] == r && (whatever || !r.more); left {
+		if left = whatever || !r.more; left {
 			delete(c.rounds, key)
 		}
 		r.more = false
