@@ -43,6 +43,7 @@ type Sender struct {
 
 // A round is protected by Sender.mu.
 type round struct {
+	cause   string      // the delivery that started the round, or empty
 	rest    *time.Timer // ends with another round; nil: a goroutine posts
 	more    bool        // a delivery became pending since the last look
 	posting bool        // a request is under way
@@ -197,7 +198,7 @@ func (c *Sender) began(made store.Change) {
 		return
 	}
 	if d := made.Delivery; d != nil && d.State == store.Pending && d.Due.IsZero() {
-		c.start(d.Withdrawal, false, c.deliver)
+		c.start(d.Withdrawal, d.ID, false, c.deliver)
 	}
 	for _, next := range made.Then {
 		c.began(next)
@@ -206,7 +207,7 @@ func (c *Sender) began(made store.Change) {
 
 // start starts a round, unless there is one already or the server is closed. It ends the rest of one only if wake
 // is true.
-func (c *Sender) start(key string, wake bool, run func(string, *round)) (started bool) {
+func (c *Sender) start(key, cause string, wake bool, run func(string, *round)) (started bool) {
 	c.change(func() {
 		old := c.rounds[key]
 		switch {
@@ -217,7 +218,7 @@ func (c *Sender) start(key string, wake bool, run func(string, *round)) (started
 			old.rest.Stop()
 		}
 		if started = c.ctx.Err() == nil; started {
-			r := &round{}
+			r := &round{cause: cause}
 			c.rounds[key] = r
 			c.running.Go(func() { run(key, r) })
 		}
@@ -249,7 +250,7 @@ func (c *Sender) deliver(withdrawal string, r *round) {
 			return
 		}
 		c.change(func() {
-			r.rest = time.AfterFunc(c.rest(len(d.Attempts)), func() { c.start(withdrawal, true, c.deliver) })
+			r.rest = time.AfterFunc(c.rest(len(d.Attempts)), func() { c.start(withdrawal, "", true, c.deliver) })
 		})
 		return
 	}
@@ -265,23 +266,26 @@ func (c *Sender) leave(key string, r *round, whatever bool) (left bool) {
 	return left
 }
 
-// isPosting reports whether a goroutine posts the deliveries of a withdrawal.
-func (c *Sender) isPosting(key string) bool {
+// isPosting reports whether a goroutine posts the deliveries of a withdrawal, and what has started it.
+func (c *Sender) isPosting(key string) (posting bool, cause string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r := c.rounds[key]
-	return r != nil && r.rest == nil
+	if r == nil || r.rest != nil {
+		return false, ""
+	}
+	return true, r.cause
 }
 
 // AwaitFirst waits for the first attempt of a new delivery, and returns the delivery as it is then. It does
-// not wait if an earlier delivery of the same withdrawal goes first: that may take long, and the caller may be
-// the receiver of that delivery.
+// not wait if an earlier delivery of the same withdrawal is already in progress: that may take long, and the
+// caller may be the receiver of that delivery.
 func (c *Sender) AwaitFirst(ctx context.Context, made *store.Delivery) (d store.Delivery) {
 	c.await(ctx, func() bool {
-		posting := c.isPosting(made.Withdrawal)
+		posting, cause := c.isPosting(made.Withdrawal)
 		var first string
 		d, first = c.store.Delivery(made.ID)
-		return len(d.Attempts) > 0 || d.State != store.Pending || first != d.ID || !posting
+		return len(d.Attempts) > 0 || d.State != store.Pending || !posting || first != d.ID && cause != d.ID
 	})
 	if d.ID == "" {
 		return *made
@@ -297,7 +301,7 @@ func (c *Sender) Resend(ctx context.Context, id string) (now store.Delivery, err
 		return d, refusal.New(refusal.NotFound, "There is no delivery %q; check the id.", refusal.Shorten(id))
 	case d.State != store.Pending: // a round of its own, because it does not wait for others
 		key = id
-		started = c.start(id, false, func(_ string, r *round) {
+		started = c.start(id, id, false, func(_ string, r *round) {
 			_, _ = c.attempt(d, r) // the log tells
 			c.leave(id, r, true)
 		})
@@ -305,7 +309,7 @@ func (c *Sender) Resend(ctx context.Context, id string) (now store.Delivery, err
 		return d, refusal.New(refusal.WrongStatus,
 			"The delivery %s of the same withdrawal is pending, and goes first; resend that one.", first)
 	case d.Due.IsZero():
-		started = c.start(key, true, c.deliver)
+		started = c.start(key, id, true, c.deliver)
 	default:
 		err = c.store.Write(func(st *store.State) (store.Change, error) { // this starts a round
 			if d := st.Deliveries[id]; d != nil {
@@ -322,7 +326,7 @@ func (c *Sender) Resend(ctx context.Context, id string) (now store.Delivery, err
 		return d, err
 	}
 	over := c.await(ctx, func() bool {
-		posting := c.isPosting(key)
+		posting, _ := c.isPosting(key)
 		now, _ = c.store.Delivery(id)
 		switch {
 		case now.ID == "":
@@ -349,7 +353,7 @@ func (c *Sender) StartMissing() {
 	c.store.Read(func(st *store.State) {
 		for withdrawal, queue := range st.Pending {
 			if queue[0].Due.IsZero() {
-				c.start(withdrawal, false, c.deliver)
+				c.start(withdrawal, "", false, c.deliver)
 			}
 		}
 	})
@@ -362,7 +366,7 @@ func (c *Sender) Forget() {
 	keys := slices.Collect(maps.Keys(c.rounds))
 	c.mu.Unlock()
 	for _, key := range keys {
-		c.start(key, true, c.deliver)
+		c.start(key, "", true, c.deliver)
 	}
 }
 
