@@ -1,12 +1,10 @@
 package payout
 
 import (
-	"cmp"
 	"fmt"
 	"iter"
 	"slices"
 	"strings"
-	"time"
 
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
@@ -132,20 +130,20 @@ type runCounts struct {
 // The parts of a run as JSON.
 type (
 	runNames struct {
-		Run    string `json:"run" schema:"run"`
-		Plan   string `json:"plan"`
-		Digest string `json:"digest" schema:"digest"`
+		Run    string `json:"run" schema:"run" column:"own whole: name of the run"`
+		Plan   string `json:"plan" column:"own: file of the plan"`
+		Digest string `json:"digest" schema:"digest" column:"id: digest of the plan"`
 	}
 	stateCounts struct {
-		Rows     int `json:"rows"`
-		Accepted int `json:"accepted"`
-		Rejected int `json:"rejected"`
-		Unknown  int `json:"unknown"`
-		Conflict int `json:"conflict"`
-		Planned  int `json:"planned"`
+		Rows     int `json:"rows" column:"count: number of orders"`
+		Accepted int `json:"accepted" column:"count: number of orders that are accepted"`
+		Rejected int `json:"rejected" column:"count: number of orders that are rejected"`
+		Unknown  int `json:"unknown" column:"count: number of orders that are unknown"`
+		Conflict int `json:"conflict" column:"count: number of orders in conflict"`
+		Planned  int `json:"planned" column:"count: number of orders that are planned"`
 	}
 	runTotals struct {
-		AlreadyPaid int             `json:"already_paid"`
+		AlreadyPaid int             `json:"already_paid" column:"value: accepted orders that this run did not send"`
 		Totals      []planTotalLine `json:"totals"`
 		Paid        []planTotalLine `json:"accepted_totals"`
 	}
@@ -153,12 +151,12 @@ type (
 
 type runLine struct {
 	runNames
-	Batch string `json:"batch"`
-	Began string `json:"began" schema:"moment"`
-	User  string `json:"user"`
-	Host  string `json:"host"`
+	Batch string `json:"batch" column:"own: batch that the order ids were made for"`
+	Began string `json:"began" schema:"moment" column:"time: when the run began"`
+	User  string `json:"user" column:"own: who began the run"`
+	Host  string `json:"host" column:"own: machine on which it began"`
 	stateCounts
-	Sending int `json:"sending"`
+	Sending int `json:"sending" column:"count: orders that a process is sending"`
 	runTotals
 }
 
@@ -201,32 +199,14 @@ func (r runCounts) sum(totals []payout.Total) render.Cell {
 }
 
 func runView(money.Registry) render.View[runCounts] {
-	type row = runCounts
-	text := render.Field[row, string]
-	inState := func(state payout.State) render.Column[row] {
-		about := map[payout.State]string{payout.StateConflict: "number of orders in conflict",
-			payout.StateSending: "orders that a process is sending"}[state]
-		return render.Field(string(state), cmp.Or(about, "number of orders that are "+string(state)), render.Count,
-			func(r row) int { return r.tally.States[state] })
-	}
-	return views.Of(func(r row) string { return r.run.Name }, render.Encoded(row.line),
-		text("run", "name of the run", render.Own, func(r row) string { return r.run.Name }),
-		text("plan", "file of the plan", render.Own, func(r row) string { return r.run.Plan }),
-		render.Field("began", "when the run began", views.MomentCell, func(r row) time.Time { return r.run.Began }),
-		render.Field("rows", "number of orders", render.Count, func(r row) int { return r.tally.Rows }),
-		inState(payout.StateAccepted), inState(payout.StateRejected), inState(payout.StateUnknown),
-		inState(payout.StateConflict), inState(payout.StatePlanned), inState(payout.StateSending),
-		render.Field("already_paid", "accepted orders that this run did not send", render.Int,
-			func(r row) int64 { return int64(r.tally.Before) }),
-		render.AmountField("total", "total of the plan", func(r row) render.Cell { return r.sum(r.tally.Totals) }),
+	view := render.Map(render.Struct[runLine]("run"), runCounts.line)
+	view.Columns = append(view.Columns,
+		render.AmountField("total", "total of the plan", func(r runCounts) render.Cell { return r.sum(r.tally.Totals) }),
 		render.AmountField("accepted_total", "total of the accepted orders",
-			func(r row) render.Cell { return r.sum(r.tally.Accepted) }),
-		text("batch", "batch that the order ids were made for", render.Own, func(r row) string { return r.run.Batch }),
-		text("user", "who began the run", render.Own, func(r row) string { return r.run.User }),
-		text("host", "machine on which it began", render.Own, func(r row) string { return r.run.Host }),
-		text("digest", "digest of the plan", render.ID, func(r row) string { return r.run.Digest })).
-		Default("run", "plan", "began", "rows", "accepted", "rejected", "unknown", "conflict").
-		Whole("run", "total", "accepted_total")
+			func(r runCounts) render.Cell { return r.sum(r.tally.Accepted) }))
+	return view.Select("run", "plan", "began", "rows", "accepted", "rejected", "unknown", "conflict", "planned", "sending",
+		"already_paid", "total", "accepted_total", "batch", "user", "host", "digest").
+		Default("run", "plan", "began", "rows", "accepted", "rejected", "unknown", "conflict").Whole("total", "accepted_total")
 }
 
 func appliedView(m money.Registry) render.View[runCounts] {
