@@ -266,28 +266,25 @@ type exportLine struct {
 	Reference string       `json:"reference"`
 }
 
+// rowOrders is the view of orders whose columns can be planned again: codes are in the form that till accepts.
+func rowOrders(m money.Registry) render.View[payout.Order] {
+	view := views.Orders(m).Without("currency", "amount")
+	amount := render.AmountField("amount", "amount to withdraw", func(o payout.Order) render.Cell {
+		return render.Amount(o.Amount.Minor, codeIn(m, o.Amount.Kind, o.Amount.Code),
+			views.AsSent(m, o).DecimalsOf(o.Amount.Kind, o.Amount.Code))
+	})
+	amount.CodeIn = "currency"
+	view.Columns = append(view.Columns, amount, render.Field("currency", "currency that is withdrawn", render.Own,
+		func(o payout.Order) string { return codeIn(m, o.Currency.Kind, o.Currency.Code) }))
+	return view.Whole("currency")
+}
+
 func exportView(m money.Registry) render.View[payout.Order] {
-	type row = payout.Order
-	text := render.Field[row, string]
-	return views.Of(func(o row) string { return o.OrderID },
-		render.Encoded(func(o row) exportLine {
-			return exportLine{o.OrderID, o.State, o.ID, o.Reason, o.Currency, o.Amount, views.DecimalOf(views.AsSent(m, o), o.Amount),
-				o.Address, o.Memo, o.Callback, o.Note, o.Reference}
-		}),
-		text("order_id", "your own number for the withdrawal", render.Word, func(o row) string { return o.OrderID }),
-		text("state", "state of the order in the journal", render.Word, func(o row) string { return string(o.State) }),
-		text("id", "the service's id of the withdrawal", render.ID, func(o row) string { return o.ID }),
-		text("reason", "why the order has its state", render.Text, func(o row) string { return o.Reason }),
-		text("currency", "currency that is withdrawn", render.Own,
-			func(o row) string { return codeIn(m, o.Currency.Kind, o.Currency.Code) }),
-		render.Column[row]{Name: "amount", About: "amount to withdraw", Amount: true, CodeIn: "currency", Cell: func(o row) render.Cell {
-			a := o.Amount
-			return render.Amount(a.Minor, codeIn(m, a.Kind, a.Code), views.AsSent(m, o).Decimals(a.Code))
-		}},
-		text("address", "address that the money goes to", render.Own, func(o row) string { return o.Address }),
-		text("memo", "memo of the transfer", render.Own, func(o row) string { return o.Memo }),
-		text("callback", "URL to which the service sends its response", render.Own, func(o row) string { return o.Callback }),
-		text("note", "your note in the payout file", render.Own, func(o row) string { return o.Note }),
-		text("reference", "your reference in the payout file", render.Own, func(o row) string { return o.Reference })).
-		Default("order_id", "state", "currency", "amount", "address").Whole("reason", "currency", "address", "memo")
+	view := rowOrders(m).Select("order_id", "state", "id", "reason", "currency", "amount", "address", "memo", "callback",
+		"note", "reference").Default("order_id", "state", "currency", "amount", "address")
+	view.JSON = render.Encoded(func(o payout.Order) exportLine {
+		return exportLine{o.OrderID, o.State, o.ID, o.Reason, o.Currency, o.Amount, views.DecimalOf(views.AsSent(m, o), o.Amount),
+			o.Address, o.Memo, o.Callback, o.Note, o.Reference}
+	})
+	return view
 }

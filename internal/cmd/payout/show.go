@@ -81,28 +81,21 @@ type plannedLine struct {
 }
 
 func plannedView(m money.Registry) render.View[planned] {
-	type row = planned
-	text := render.Field[row, string]
-	view := views.Of(func(r row) string { return r.ExternalOrderID },
-		render.Encoded(func(r row) plannedLine {
-			return plannedLine{planfile.Row{OrderID: r.ExternalOrderID, Currency: r.Currency, Amount: r.Amount,
-				Pays: m.Format(r.Amount), Address: r.Address, Memo: r.Memo, Callback: r.Callback, Note: r.Note,
-				Reference: r.Reference, Line: r.Line}, views.DecimalOf(m, r.Amount)}
-		}),
-		text("order_id", "your own number for the withdrawal", render.Word, func(r row) string { return r.ExternalOrderID }),
-		text("currency", "currency that is withdrawn", render.Own,
-			func(r row) string { return codeIn(m, r.Currency.Kind, r.Currency.Code) }),
-		render.Column[row]{Name: "amount", About: "amount to withdraw", Amount: true, CodeIn: "currency",
-			Cell: func(r row) render.Cell { return amountCell(m, r.Amount) }},
-		text("address", "address that the money goes to", render.Own, func(r row) string { return r.Address }),
-		text("memo", "memo of the transfer", render.Own, func(r row) string { return r.Memo }),
-		text("note", "your note in the payout file", render.Own, func(r row) string { return r.Note }),
-		text("reference", "your reference in the payout file", render.Own, func(r row) string { return r.Reference }),
-		text("callback", "URL to which the service sends its response", render.Own, func(r row) string { return r.Callback })).
-		Default("order_id", "currency", "amount", "address", "memo", "note").
-		Whole("currency", "address", "memo", "reference", "callback")
+	view := render.Map(rowOrders(m), planned.order).Select("order_id", "currency", "amount", "address", "memo", "note",
+		"reference", "callback").Default("order_id", "currency", "amount", "address", "memo", "note").Whole("reference", "callback")
+	view.JSON = render.Encoded(func(r planned) plannedLine {
+		return plannedLine{planfile.Row{OrderID: r.ExternalOrderID, Currency: r.Currency, Amount: r.Amount,
+			Pays: m.Format(r.Amount), Address: r.Address, Memo: r.Memo, Callback: r.Callback, Note: r.Note,
+			Reference: r.Reference, Line: r.Line}, views.DecimalOf(m, r.Amount)}
+	})
 	view.Again = true // the file of a plan can be read more than once
 	return view
+}
+
+// order returns the order that the row becomes.
+func (r planned) order() payout.Order {
+	return payout.Order{OrderID: r.ExternalOrderID, Callback: r.Callback, Note: r.Note, Reference: r.Reference,
+		Content: payout.Content{Currency: r.Currency, Amount: r.Amount, Address: r.Address, Memo: r.Memo}}
 }
 
 // noteShown says what a person who reads a plan should know.
