@@ -78,8 +78,8 @@ func (g grid) csv(out *bufio.Writer, o Options) error {
 	return nil
 }
 
-// csv returns the field of a cell. In a column of amounts it is the decimal; the only field of another amount has
-// its code too.
+// csv returns the field of a cell. In a column of amounts it is the decimal; the only field of another amount
+// has its code too.
 func (c Cell) csv(amount bool, to Excel) string {
 	mark := cmp.Or(to.Decimal, ".")
 	switch {

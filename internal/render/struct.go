@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Struct returns the view of rows that are structs, and are printed as JSON as they are. Each field with a tag such
-// as
+// Struct returns the view of rows that are structs, and are printed as JSON as they are. Each field with a tag
+// such as
 //
 //	Plan string `json:"plan" column:"own: file of the plan"`
 //
-// is a column with its name in JSON. The tag says how it is shown and what it means: its first word is own, text,
-// word, id or time for a text and count for a number of things, and others are value. The words whole, extra and
-// detail set the fields of Column. --quiet prints the field that is id in JSON.
+// is a column with its name in JSON. The tag says how it is shown and what it means: its first word is own,
+// text, word, id or time for a text, count for a number of things, and value for the others. The words whole,
+// extra and detail set the fields of Column. --quiet prints the field that is id in JSON.
 func Struct[T any](id string) View[T] {
 	view := View[T]{JSON: Value[T]()}
 	for _, field := range reflect.VisibleFields(reflect.TypeFor[T]()) {

@@ -17,7 +17,7 @@ import (
 
 // A finding says what the service does in one place where the interface is silent.
 type finding struct {
-	// Choice is the name of the sandbox's setting, where there is one, and Setting is one of the profile as KEY=VALUE.
+	// Choice is the name of the sandbox's setting, where there is one. Setting is one of the profile: KEY=VALUE.
 	Choice  string `json:"choice" column:"own: what the interface does not show"`
 	Found   string `json:"found" column:"text: what the service does; empty if it cannot be told"`
 	Why     string `json:"why" column:"text whole: what shows it"`
