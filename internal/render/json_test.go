@@ -48,7 +48,8 @@ func TestTemplateSeesExactJSON(t *testing.T) {
 	} {
 		equal(t, one(t, Options{Template: template}, payment{json: odd}), want)
 	}
-	equal(t, list(t, Options{Template: "{{range .}}{{.id}}={{.n}};{{end}}"}, both...), "wd_1=1.50;wd_2=12345678901234567890;\n")
+	equal(t, list(t, Options{Template: "{{range .}}{{.id}}={{.n}};{{end}}"}, both...),
+		"wd_1=1.50;wd_2=12345678901234567890;\n")
 	if failed := (*WriteError)(nil); !errors.As(payments.One(io.Discard, Options{Template: "{{.id.x}}"}, first), &failed) {
 		t.Error("a template that fails on the data is no *WriteError")
 	}

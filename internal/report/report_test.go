@@ -494,7 +494,8 @@ func TestSumsProperty(t *testing.T) {
 		q := Query{By: []Group{by}, Compare: rapid.Bool().Draw(t, "compare")}
 		first, last := "0", "9"
 		if q.Compare || rapid.Bool().Draw(t, "a span") { // March and April, before them January and February
-			q.Span = Span{From: new(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)), To: new(time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC))}
+			q.Span = Span{From: new(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)),
+				To: new(time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC))}
 			first, last = "2026-03", "2026-05"
 		}
 		rows, before, totals := map[key]*sum{}, map[string]*big.Int{}, map[string]*big.Int{} // before, totals: rebates
@@ -502,7 +503,8 @@ func TestSumsProperty(t *testing.T) {
 		for i := range random.IntN(4) {
 			shop := api.ResellerStats{ID: fmt.Sprint(i), Label: []string{"A", "B", "A", ""}[i]}
 			for n := range random.IntN(30) {
-				at := time.Date(2026, time.Month(1+random.IntN(6)), 1+random.IntN(28), random.IntN(24), 0, random.IntN(60), 0, time.UTC)
+				at := time.Date(2026, time.Month(1+random.IntN(6)), 1+random.IntN(28), random.IntN(24), 0,
+					random.IntN(60), 0, time.UTC)
 				record := api.InvoiceRebate{ID: fmt.Sprint(i, n), Created: at.Format("2006-01-02T15:04:05")}
 				for range random.IntN(5) {
 					amount := api.CodeAmount{Code: codes[random.IntN(len(codes))], Minor: int64(random.Uint64()) >> random.IntN(64)}

@@ -266,7 +266,7 @@ type exportLine struct {
 	Reference string       `json:"reference"`
 }
 
-// rowOrders is the view of orders whose columns can be planned again: codes are in the form that till accepts.
+// rowOrders is the view of orders in columns that can be planned again: it has codes as till accepts them.
 func rowOrders(m money.Registry) render.View[payout.Order] {
 	view := views.Orders(m).Without("currency", "amount")
 	amount := render.AmountField("amount", "amount to withdraw", func(o payout.Order) render.Cell {
