@@ -35,6 +35,16 @@ func drawn(t *testing.T, o Options, p Picture) string {
 	return b.String()
 }
 
+// has checks that a text has all of these parts.
+func has(t *testing.T, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("there is no %q in %s", part, text)
+		}
+	}
+}
+
 func TestPictureOnATerminal(t *testing.T) {
 	p := Picture{Title: "October 2026", Note: "compared with September, 12 resellers", Remarks: []string{"A remark."},
 		Groups: []PictureGroup{
@@ -67,20 +77,12 @@ whole.
 A remark.
 `
 	equal(t, drawn(t, Options{Width: 60}, p), want)
-	painted := drawn(t, Options{Width: 60, Color: true}, p)
-	for _, part := range []string{"\x1b[1mOctober 2026\x1b[0m", "\x1b[1mUSD\x1b[0m", "\x1b[32m▲ 69%\x1b[0m", "\x1b[31m▼ 27.4%\x1b[0m",
-		"\x1b[31m╶\x1b[0m", "\x1b[34m━━━━━━━━━━\x1b[0m 22%", "\x1b[2m10 others\x1b[0m"} {
-		if !strings.Contains(painted, part) {
-			t.Errorf("%q is not in %q", part, painted)
-		}
-	}
+	has(t, drawn(t, Options{Width: 60, Color: true}, p), "\x1b[1mOctober 2026\x1b[0m", "\x1b[1mUSD\x1b[0m",
+		"\x1b[32m▲ 69%\x1b[0m", "\x1b[31m▼ 27.4%\x1b[0m", "\x1b[31m╶\x1b[0m", "\x1b[34m━━━━━━━━━━\x1b[0m 22%",
+		"\x1b[2m10 others\x1b[0m")
 	// A narrower screen has no bars, then lines of their own for the labels.
-	if got := drawn(t, Options{Width: 45}, p); !strings.Contains(got, "\n  Station Games   125.11   ▲ 69%     37%\n") {
-		t.Error(got)
-	}
-	if got := drawn(t, Options{Width: 36}, p); !strings.Contains(got, "\n  Station Games\n     125.11   ▲ 69%     ━━━━━━ 37%\n") {
-		t.Error(got)
-	}
+	has(t, drawn(t, Options{Width: 45}, p), "\n  Station Games   125.11   ▲ 69%     37%\n")
+	has(t, drawn(t, Options{Width: 36}, p), "\n  Station Games\n     125.11   ▲ 69%     ━━━━━━ 37%\n")
 }
 
 func TestSmallBarsStayVisible(t *testing.T) {
@@ -96,15 +98,11 @@ func TestSmallBarsStayVisible(t *testing.T) {
 	}
 	html := onPage(t, PictureGroup{Times: times(0, 90_000_000, 1, -1),
 		Rows: []PictureRow{earner("far ahead", 90_000_000), earner("small", 70), earner("below", -1), earner("none", 0)}})
-	for _, want := range []string{`<rect width="100.00%"`, `<rect width="1.00%"`, `<tr class="less"><th scope="row"><bdi>below</bdi>`,
+	has(t, html, `<rect width="100.00%"`, `<rect width="1.00%"`, `<tr class="less"><th scope="row"><bdi>below</bdi>`,
 		`<td class="n">−1</td>`, `y="9800" width="16" height="100"><title>3 May`,
 		`<rect class="less hollow" x="60" y="9900" width="16" height="100"><title>4 May: -1 EUR`,
 		`<div class="most">90<span>000</span><span>000</span> EUR`,
-		`<div class="least">−1 EUR</div>`, `<span>1 May</span><span>4 May</span>`} {
-		if !strings.Contains(html, want) {
-			t.Errorf("there is no %s in %s", want, html)
-		}
-	}
+		`<div class="least">−1 EUR</div>`, `<span>1 May</span><span>4 May</span>`)
 	if n := strings.Count(html, "<rect"); n != 6 {
 		t.Errorf("%d bars are drawn", n)
 	}
@@ -144,22 +142,13 @@ func TestPicturesAgree(t *testing.T) {
 			at += n
 		}
 	}
-	for _, want := range []string{`<rect class="bar" x="584" y="146" width="288" height="14" rx="3"/>`,
+	has(t, svg, `<rect class="bar" x="584" y="146" width="288" height="14" rx="3"/>`,
 		`<rect class="hollow" x="584" y="174" width="13" height="14" rx="3"/>`, `class="down">▼ 9%</text>`, `class="soft">3%</text>`,
 		`class="end">1<tspan dx="2.4">234</tspan><tspan dx="2.4">567</tspan></text>`, `>October 2026</text>`,
-		"<desc id=\"desc\">EUR: 1234567; North: 1234567, 67%; South: 56789, ▼ 9%, 89%; 2 others: 5, 3%.</desc>"} {
-		if !strings.Contains(svg, want) {
-			t.Errorf("there is no %s in %s", want, svg)
-		}
-	}
+		"<desc id=\"desc\">EUR: 1234567; North: 1234567, 67%; South: 56789, ▼ 9%, 89%; 2 others: 5, 3%.</desc>")
 	hollow.Value = big.NewInt(-1) // also below zero
-	if html := onPage(t, PictureGroup{Rows: []PictureRow{hollow}}); !strings.Contains(html, `<tr class="less hollow">`) {
-		t.Error(html)
-	}
-	if html := onPage(t, g); !strings.Contains(html, `<tr class="hollow"><th scope="row"><bdi>South</bdi>`) ||
-		!strings.Contains(html, `<td class="down">▼ 9%</td>`) || !strings.Contains(html, `<tr class="rest">`) {
-		t.Error(html)
-	}
+	has(t, onPage(t, PictureGroup{Rows: []PictureRow{hollow}}), `<tr class="less hollow">`)
+	has(t, onPage(t, g), `<tr class="hollow"><th scope="row"><bdi>South</bdi>`, `<td class="down">▼ 9%</td>`, `<tr class="rest">`)
 }
 
 // TestFileOfAPicture checks its height, and that labels that would be alike have lines of their own.
@@ -174,13 +163,9 @@ func TestFileOfAPicture(t *testing.T) {
 	if _, err := fmt.Sscanf(svg, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d"`, &wide, &tall); err != nil || tall > 1000 {
 		t.Errorf("it is %d high: %v", tall, err)
 	}
-	if !strings.Contains(svg, `y="134" class="">`+g.Rows[0].Label+"</text>") || strings.Contains(svg, "…") {
-		t.Errorf("a label is cut: %s", svg)
-	}
+	has(t, svg, `y="134" class="">`+g.Rows[0].Label+"</text>")
 	p.Groups[0].Rows = g.Rows[:1]
-	if svg := string(p.SVG()); !strings.Contains(svg, "<title>"+g.Rows[0].Label+"</title>A shop with a long…l, in a long street") {
-		t.Errorf("a label is not cut: %s", svg)
-	}
+	has(t, string(p.SVG()), "<title>"+g.Rows[0].Label+"</title>A shop with a long…l, in a long street")
 }
 
 // TestPictureFits checks that no line is too wide, that no number is cut, and that no two labels are alike.
@@ -374,10 +359,7 @@ func TestFootAndCodeIn(t *testing.T) {
 		"X      7    minor   +0.7%\n"+
 		"────  ───────────  ──────\n"+
 		"EUR    3.00        +30.0%\n")
-	if painted := show(t, v, Options{Color: true}, rows...); !strings.Contains(painted, "\x1b[32m+10.0%\x1b[0m") ||
-		!strings.Contains(painted, "\x1b[31m-0.5%\x1b[0m") {
-		t.Errorf("what grows is green, what shrinks is red: %q", painted)
-	}
+	has(t, show(t, v, Options{Color: true}, rows...), "\x1b[32m+10.0%\x1b[0m", "\x1b[31m-0.5%\x1b[0m")
 	v.Foot = nil
 	equal(t, show(t, v, Options{Columns: []string{"amount"}, NoHeaders: true}, rows[:3]...),
 		" 1.00 EUR\n-0.05 EUR\n 7    minor X\n")
