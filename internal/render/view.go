@@ -253,12 +253,6 @@ func AmountField[T any](name, about string, cell func(T) Cell) Column[T] {
 	return Column[T]{Name: name, About: about, Amount: true, Cell: cell}
 }
 
-// ViewOf returns a view of rows whose JSON is that of the rows themselves. The function id returns what --quiet
-// prints.
-func ViewOf[T any](id func(T) string, columns ...Column[T]) View[T] {
-	return View[T]{ID: id, JSON: Value[T](), Columns: columns}
-}
-
 // Whole returns the view with the named columns never cut.
 func (v View[T]) Whole(names ...string) View[T] {
 	return v.with(names, func(c *Column[T]) { c.Whole = true })

@@ -125,7 +125,7 @@ func invoiceFinishedCommand(a *cmdutil.App) *cobra.Command {
 }
 
 func finishedView(money.Registry) render.View[bool] {
-	return render.ViewOf(strconv.FormatBool,
+	return views.Of(strconv.FormatBool, render.Value[bool](),
 		render.Column[bool]{Name: "finished", About: "whether the invoice is finished", Cell: render.Bool})
 }
 

@@ -133,7 +133,7 @@ func resellerIDs(a *cmdutil.App) *cobra.Command {
 }
 
 func idView(money.Registry) render.View[string] {
-	return render.ViewOf(func(id string) string { return id },
+	return views.Of(func(id string) string { return id }, render.Value[string](),
 		render.Column[string]{Name: "id", About: "the service's id of the reseller", Cell: render.Text})
 }
 

@@ -36,7 +36,7 @@ func answerOf(d sandbox.Delivery) string {
 
 func deliveryView(money.Registry) render.View[sandbox.Delivery] {
 	type row = sandbox.Delivery
-	return render.ViewOf(func(d row) string { return d.ID },
+	return views.Of(func(d row) string { return d.ID }, render.Value[row](),
 		render.Field("id", "id of the delivery", render.ID, func(d row) string { return d.ID }),
 		render.Field("withdrawal", "id of the withdrawal", render.ID, func(d row) string { return d.Withdrawal }),
 		render.Field("status", "status of the withdrawal that is reported", render.Word, func(d row) string { return d.Status }),

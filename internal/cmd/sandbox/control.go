@@ -197,7 +197,7 @@ type funded struct {
 
 func fundedView(m money.Registry) render.View[funded] {
 	type row = funded
-	return render.ViewOf(func(f row) string { return f.Currency.Code },
+	return views.Of(func(f row) string { return f.Currency.Code }, render.Value[row](),
 		render.Field("currency", "currency of the balance", render.Text, func(f row) string { return f.Currency.Code }),
 		render.Column[row]{Name: "balance", About: "the merchant's balance afterwards",
 			Amount: true, Cell: func(f row) render.Cell { return views.AmountCell(m, f.Balance) }})

@@ -174,7 +174,7 @@ func faultClearCommand(a *cmdutil.App) *cobra.Command {
 
 func faultView(money.Registry) render.View[sandbox.Fault] {
 	type row = sandbox.Fault
-	return render.ViewOf(func(f row) string { return f.ID },
+	return views.Of(func(f row) string { return f.ID }, render.Value[row](),
 		render.Field("id", "id of the fault", render.Text, func(f row) string { return f.ID }),
 		render.Field("on", "operation that it applies to", render.Text, func(f row) string { return f.On }),
 		render.Field("do", "what goes wrong: till help faults", render.Text, func(f row) string { return f.Do }),

@@ -193,7 +193,7 @@ func (l requestLog) unexpected(expect int64) error {
 
 func requestView(money.Registry) render.View[sandbox.Request] {
 	type row = sandbox.Request
-	return render.ViewOf(func(r row) string { return strconv.FormatInt(r.ID, 10) },
+	return views.Of(func(r row) string { return strconv.FormatInt(r.ID, 10) }, render.Value[row](),
 		render.Field("id", "number of the request, for --since", render.Int, func(r row) int64 { return r.ID }),
 		render.Field("method", "method of the request", render.Text, func(r row) string { return r.Method }),
 		render.Field("path", "path of the request", render.Text, func(r row) string { return r.Path }),
