@@ -181,25 +181,18 @@ func (r runRows) printBrief(out cmdutil.Output[runRow], states []payout.State) e
 	if err := r.Write(text); err != nil {
 		return err
 	}
-	grave := []payout.State{payout.StateUnknown, payout.StateConflict}
-	needy := len(states) == 0
+	needy, hidden := len(states) == 0, foot.rows
 	if needy {
-		states = append(grave, payout.StateRejected)
+		states = []payout.State{payout.StateUnknown, payout.StateConflict, payout.StateRejected}
 	}
-	hidden := foot.rows
-	var groups [2][]payout.State // the grave ones first
-	for _, state := range states {
-		if n := foot.states[state]; n > 0 {
-			group := &groups[1]
-			if slices.Contains(grave, state) {
-				group = &groups[0]
+	for _, grave := range []bool{true, false} {
+		var group []payout.State
+		for _, state := range states {
+			if n := foot.states[state]; n > 0 && grave == (state == payout.StateUnknown || state == payout.StateConflict) {
+				group, hidden = append(group, state), hidden-n
 			}
-			*group = append(*group, state)
-			hidden -= n
 		}
-	}
-	for i, group := range groups {
-		if err := r.printGroup(out, group, i == 0); err != nil {
+		if err := r.printGroup(out, group, grave); err != nil {
 			return err
 		}
 	}
