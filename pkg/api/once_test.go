@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -632,67 +633,47 @@ func TestReadRetries(t *testing.T) {
 	}
 }
 
-func TestWithRetries(t *testing.T) {
-	script := func(c *wireConn, r *http.Request) bool { c.say(reply(503, "")); return true }
-	for retries, want := range map[int]int32{-1: 1, 0: 1, 1: 2, 5: 6} {
-		inBubble(t, fmt.Sprint(retries), script, func(t *testing.T, client *Client, w *wire, _ func() time.Duration) {
-			_, err := client.Withdrawals.Get(context.Background(), "w-1")
-			if failure(t, err).Status != 503 || w.reads.Load() != want {
-				t.Errorf("%d requests, want %d (%v)", w.reads.Load(), want, err)
-			}
-			client.Withdrawals.Create(context.Background(), sampleCreate())
-			if w.began.Load() != 1 {
-				t.Errorf("the create was sent %d times", w.began.Load())
-			}
-		}, WithRetries(retries))
-	}
-}
-
-func TestRetryAfterIsHonoured(t *testing.T) {
+// TestRetries checks how often a read is sent and after which pauses, as WithRetries and Retry-After say: no pause
+// begins that is too long or would outlast the call, and a read whose time ends in a pause returns the last answer.
+func TestRetries(t *testing.T) {
+	const ends = 8 * time.Second
 	for _, tt := range []struct {
-		header   string
-		requests int
-		took     time.Duration
+		after    string // Retry-After
+		retries  int
+		limit    time.Duration
+		fail     int32 // so many answers fail
+		requests int32
+		took     time.Duration // -1: pauses at random
 	}{
-		{"7", 2, 7 * time.Second},
-		{"30", 2, 30 * time.Second},
-		{"Sat, 01 Jan 2000 00:00:12 GMT", 2, 12 * time.Second}, // the fake clock begins at 00:00:00
-		{"31", 1, 0}, // longer than a read waits by itself
-		{"Sat, 01 Jan 2000 00:05:00 GMT", 1, 0},
-		{"99999999999999999999", 1, 0},
+		{"", -1, time.Minute, 9, 1, 0}, {"", 0, time.Minute, 9, 1, 0}, {"", 1, time.Minute, 9, 2, -1},
+		{"", 5, time.Minute, 9, 6, -1}, {"7", 3, time.Minute, 1, 2, 7 * time.Second},
+		{"30", 3, time.Minute, 1, 2, 30 * time.Second},
+		{"Sat, 01 Jan 2000 00:00:12 GMT", 3, time.Minute, 1, 2, 12 * time.Second}, // the fake clock begins at 00:00:00
+		{"31", 3, time.Minute, 1, 1, 0},                                           // longer than a read waits by itself
+		{"Sat, 01 Jan 2000 00:05:00 GMT", 3, time.Minute, 1, 1, 0}, {"99999999999999999999", 3, time.Minute, 1, 1, 0},
+		{"9", 1000, ends, 1, 1, 0}, {"", 1000, ends, math.MaxInt32, 0, ends}, // how many it sends is random
 	} {
-		requests := 0
-		inBubble(t, tt.header, func(c *wireConn, r *http.Request) bool {
-			if requests++; requests == 1 {
-				c.say(reply(429, goodEnvelope, "Retry-After: "+tt.header))
+		var w *wire
+		inBubble(t, fmt.Sprint(tt), func(c *wireConn, r *http.Request) bool {
+			if w.reads.Load() <= tt.fail {
+				c.say(reply(429, goodEnvelope, "Retry-After: "+tt.after))
 			} else {
 				c.say(reply(200, sampleWithdrawal))
 			}
 			return true
-		}, func(t *testing.T, client *Client, w *wire, took func() time.Duration) {
+		}, func(t *testing.T, client *Client, its *wire, took func() time.Duration) {
+			w = its
 			_, err := client.Withdrawals.Get(context.Background(), "w-1")
-			if requests != tt.requests || took() != tt.took {
-				t.Errorf("%d requests in %s, want %d in %s", requests, took(), tt.requests, tt.took)
+			if n := w.reads.Load(); tt.requests > 0 && n != tt.requests || tt.took >= 0 && took() != tt.took {
+				t.Errorf("%d requests in %s, want %d in %s", n, took(), tt.requests, tt.took)
 			}
-			if tt.requests == 1 && failure(t, err).RetryAfter <= maxRetryAfter || tt.requests == 2 && err != nil {
+			if tt.requests > tt.fail && err != nil || tt.requests <= tt.fail && failure(t, err).Status != 429 {
 				t.Errorf("got %v", err)
 			}
-		}, WithTimeouts(time.Minute, 0))
-	}
-}
-
-// TestRetryWithinTheTime checks that a pause that would outlast the call does not begin, and that a read
-// whose time ends in a pause returns the previous answer.
-func TestRetryWithinTheTime(t *testing.T) {
-	for header, atOnce := range map[string]bool{"Retry-After: 9": true, "X-None: 0": false} {
-		script := func(c *wireConn, r *http.Request) bool { c.say(reply(503, "", header)); return true }
-		inBubble(t, header, script, func(t *testing.T, client *Client, w *wire, took func() time.Duration) {
-			_, err := client.Withdrawals.Get(context.Background(), "w-1")
-			if e := failure(t, err); e.Status != 503 || e.Outcome != Failed || atOnce != (took() == 0) ||
-				!atOnce && took() != 8*time.Second {
-				t.Errorf("got %v after %s and %d requests", e, took(), w.reads.Load())
+			if client.Withdrawals.Create(context.Background(), sampleCreate()); w.began.Load() != 1 {
+				t.Errorf("the create was sent %d times", w.began.Load())
 			}
-		}, WithTimeouts(8*time.Second, 0), WithRetries(1000))
+		}, WithRetries(tt.retries), WithTimeouts(tt.limit, 0))
 	}
 }
 
