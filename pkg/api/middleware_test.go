@@ -11,40 +11,10 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 )
 
 const rejection = `{"error":{"code":1,"reason":"no","description":"no."}}`
-
-// shop is a service that counts creates and answers them with one status and body, or breaks off.
-type shop struct {
-	*httptest.Server
-	creates atomic.Int32
-	header  atomic.Pointer[http.Header]
-}
-
-func newShop(t *testing.T, status int, body string) *shop {
-	s := &shop{}
-	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.header.Store(&r.Header)
-		if strings.HasSuffix(r.URL.Path, "/create") {
-			s.creates.Add(1)
-			if status == 0 {
-				panic(http.ErrAbortHandler)
-			}
-		}
-		w.WriteHeader(status)
-		io.WriteString(w, body)
-	}))
-	t.Cleanup(s.Close)
-	return s
-}
-
-func respond(r *http.Request, status int, body string) *http.Response {
-	resp, _ := answering(status, body)(r)
-	return resp
-}
 
 // TestMiddlewareCannotChangeOutcomes checks that no middleware changes an unknown outcome, and that none can
 // send a create twice.
@@ -137,14 +107,18 @@ func TestMiddlewareCannotChangeOutcomes(t *testing.T) {
 			}, NotSent, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			service := newShop(t, max(tt.status, 0), tt.body)
+			service := newWire(t, func(c *wireConn, r *http.Request) bool {
+				if tt.status > 0 {
+					c.say(reply(tt.status, tt.body, "Connection: close"))
+				}
+				return false
+			})
 			if tt.status < 0 {
-				service.Close()
+				service.stop()
 			}
-			// Tracing keeps the second copy of a request's body.
 			for _, trace := range []Option{WithTimeouts(0, 0), WithTrace(io.Discard)} {
-				service.creates.Store(0)
-				client := must[*Client](t)(New(service.URL, trace, WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+				service.began.Store(0)
+				client := must[*Client](t)(New(service.url, trace, WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
 					return roundTripper(func(r *http.Request) (*http.Response, error) { return tt.do(next, r) })
 				})))
 				id, err := client.Withdrawals.Create(t.Context(), sampleCreate())
@@ -162,7 +136,7 @@ func TestMiddlewareCannotChangeOutcomes(t *testing.T) {
 					}
 				default:
 				}
-				if got := service.creates.Load(); got != tt.creates {
+				if got := service.began.Load(); got != tt.creates {
 					t.Errorf("the service got %d creates, want %d", got, tt.creates)
 				}
 			}

@@ -21,13 +21,13 @@ func steps(t *testing.T, body func(status string) string, answers ...string) (cl
 			*asked++
 			var status int
 			if n, _ := fmt.Sscanf(answer, "HTTP %d", &status); n == 1 {
-				resp := respond(r, status, rejection)
+				resp, err := answering(status, rejection)(r)
 				if status == 429 {
 					resp.Header.Set("Retry-After", "10")
 				}
-				return resp, nil
+				return resp, err
 			}
-			return respond(r, 200, body(answer)), nil
+			return answering(200, body(answer))(r)
 		})))), asked
 }
 
