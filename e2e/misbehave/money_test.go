@@ -178,60 +178,6 @@ func TestKeysHideNoData(t *testing.T) {
 	}
 }
 
-// TestForgedRows applies a plan that a person approved, with a journal whose rows for its digest say
-// something else.
-func TestForgedRows(t *testing.T) {
-	t.Parallel()
-	const header = "order_id,currency,amount_minor,address\n"
-	for name, rows := range map[string]string{
-		"other address": "1,Btc,2,bc1qthief\n",
-		"other amount":  "1,Btc,5000000000,bc1qexample\n",
-		"other order":   "2,Btc,2,bc1qexample\n",
-		"one more row":  "1,Btc,2,bc1qexample\n2,Btc,3,bc1qthief\n",
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := begin(t, faults{create: "429"})
-			approved := w.plan("1", 2)[2]
-			w.till("payout", "plan", w.write("forged.csv", header+rows), "--out", "forged.plan").want(t, 0, "")
-			w.till("payout", "apply", "forged.plan", "--yes").want(t, 32, "")
-			digest := w.digest(approved)
-			run := strings.TrimPrefix(digest, "sha256:")[:8]
-			w.exec(w.open(), "UPDATE orders SET run = '"+run+"'",
-				"UPDATE runs SET name = '"+run+"', digest = '"+digest+"', plan = '"+approved+"'")
-			w.refuses(approved)
-		})
-	}
-	t.Run("edited during the run", func(t *testing.T) {
-		w := begin(t, faults{create: "429"})
-		apply := w.plan("1", 2)
-		w.till(apply...).want(t, 32, "")
-		w.exec(w.open(), "UPDATE orders SET address = 'bc1qthief', minor = 5000000000",
-			"UPDATE run_rows SET address = 'bc1qthief', minor = 5000000000")
-		w.refuses(apply[2])
-	})
-}
-
-// refuses fails the test unless applying a plan is refused, names a command, and sends nothing.
-func (w *world) refuses(plan string) {
-	w.t.Helper()
-	w.become(faults{})
-	before, _ := w.count()
-	r := w.till("payout", "apply", plan, "--digest", w.digest(plan))
-	commands, _ := w.ways(r, 2)
-	if after, _ := w.count(); r.exit != 12 || after != before || len(commands) == 0 {
-		w.t.Errorf("%d creates; exit 12 and a way out expected: %s", after-before, r)
-	}
-}
-
-func (w *world) digest(plan string) string {
-	text, err := os.ReadFile(plan)
-	found := regexp.MustCompile(`sha256:[0-9a-f]{64}`).Find(text)
-	if err != nil || found == nil {
-		w.t.Fatalf("the plan has no digest: %v", err)
-	}
-	return string(found)
-}
-
 var newJournal = regexp.MustCompile(`(?i)\bnew\b.*\bjournal\b|\bjournal\b.*\bnew\b`)
 
 func TestNewJournal(t *testing.T) {

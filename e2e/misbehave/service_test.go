@@ -16,7 +16,7 @@ import (
 
 // faults says how a service misbehaves. The zero value is a service that behaves.
 type faults struct {
-	create string // "400", "429", "drop before", "drop after", "hang"; "OK" answers that, and keeps nothing
+	create string // "400", "drop before", "drop after", "hang"; "OK" answers that, and keeps nothing
 	list   int    // the status of every answer to a list
 
 	dropOrderIDs  string                // "once": in one reading of a withdrawal; "always": also on the list
@@ -152,9 +152,8 @@ func (s *service) create(w http.ResponseWriter, r *http.Request) {
 	defer s.mu.Unlock()
 	s.creates++
 	switch s.is.create {
-	case "400", "429":
-		status, _ := strconv.Atoi(s.is.create)
-		refuse(w, status)
+	case "400":
+		refuse(w, http.StatusBadRequest)
 	case "OK":
 		fmt.Fprint(w, `"OK"`)
 	case "drop before":
