@@ -134,16 +134,6 @@ func TestLostLog(t *testing.T) {
 				t.Errorf("after the check, the list is read %d times", after-before)
 			}
 		})
-		for how, args := range map[string][]string{"no order id": pay("", 3),
-			"never looked up": pay("3", 3, "--lookup", "never")} {
-			t.Run(name+", "+how, func(t *testing.T) {
-				w := begin(t, faults{})
-				w.pay("1", 1).want(t, 0, "")
-				stranger(w)
-				w.loseLog("2", 2)
-				w.persist(3, args...)
-			})
-		}
 	}
 }
 
