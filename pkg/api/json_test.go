@@ -10,8 +10,10 @@ import (
 	"go/token"
 	"maps"
 	"math"
+	"os/exec"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -372,8 +374,11 @@ func TestPageIsWrittenInOrder(t *testing.T) {
 // exportedTypes returns the names of the exported types in the source.
 func exportedTypes(t *testing.T) (names []string) {
 	t.Helper()
-	for _, file := range sourceFiles(t) {
-		ast.Inspect(file, func(n ast.Node) bool {
+	for _, name := range must[[]string](t)(filepath.Glob("*.go")) {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		ast.Inspect(must[*ast.File](t)(parser.ParseFile(token.NewFileSet(), name, nil, 0)), func(n ast.Node) bool {
 			if spec, ok := n.(*ast.TypeSpec); ok && spec.Name.IsExported() {
 				names = append(names, spec.Name.Name)
 			}
@@ -388,47 +393,15 @@ func exportedTypes(t *testing.T) (names []string) {
 	return names
 }
 
-func sourceFiles(t *testing.T) (files []*ast.File) {
-	t.Helper()
-	for _, name := range must[[]string](t)(filepath.Glob("*.go")) {
-		if !strings.HasSuffix(name, "_test.go") {
-			files = append(files, must[*ast.File](t)(parser.ParseFile(token.NewFileSet(), name, nil, 0)))
-		}
-	}
-	return files
-}
-
 // TestNoExperimentalTypes checks that no exported function, method or field has a type of the experimental
-// package, whose next version may differ.
+// packages, whose next version may differ.
 func TestNoExperimentalTypes(t *testing.T) {
-	for _, file := range sourceFiles(t) {
-		experimental := map[string]bool{}
-		for _, spec := range file.Imports {
-			if path := strings.Trim(spec.Path.Value, `"`); strings.Contains(path, "go-json-experiment") {
-				experimental[filepath.Base(path)] = spec.Name == nil
-				if spec.Name != nil {
-					experimental[spec.Name.Name] = true
-				}
+	for _, name := range []string{".", "./sandbox"} {
+		text := must[[]byte](t)(exec.Command("go", "doc", "-all", name).Output())
+		for _, found := range regexp.MustCompile(`\b(gojson|jsontext|json)\.\w+`).FindAllString(string(text), -1) {
+			if found != "json.RawMessage" {
+				t.Errorf("%s: exported is a %s", name, found)
 			}
 		}
-		check := func(name *ast.Ident, typ ast.Node) {
-			ast.Inspect(typ, func(n ast.Node) bool {
-				if id, ok := n.(*ast.Ident); ok && name.IsExported() && experimental[id.Name] {
-					t.Errorf("%s has a type of the experimental package", name)
-				}
-				return true
-			})
-		}
-		ast.Inspect(file, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.FuncDecl:
-				check(n.Name, n.Type)
-			case *ast.Field:
-				for _, name := range n.Names {
-					check(name, n.Type)
-				}
-			}
-			return true
-		})
 	}
 }
