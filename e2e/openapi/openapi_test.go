@@ -3,8 +3,6 @@
 package openapi
 
 import (
-	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -18,7 +16,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
+
+	"example.com/till/pkg/api/sandbox"
 )
 
 func TestDescription(t *testing.T) {
@@ -34,7 +33,7 @@ func TestDescription(t *testing.T) {
 		}
 		write(t, dir, name, text)
 	}
-	b := serve(t)
+	b := sandbox.Start(t)
 	t.Run("is valid", func(t *testing.T) { isValid(t, b, dir) })
 	t.Run("makes a client", func(t *testing.T) { makesClient(t, b, dir) })
 }
@@ -49,14 +48,14 @@ func write(t *testing.T, dir, name string, text []byte) (path string) {
 }
 
 // isValid checks the description with a validator that knows the schema of OpenAPI 3.1.
-func isValid(t *testing.T, b *box, dir string) {
-	run(t, dir, nil, "node", "validate.mjs", write(t, dir, "openapi.json", b.get(t, "/openapi.json")))
+func isValid(t *testing.T, b *sandbox.Running, dir string) {
+	run(t, dir, nil, "node", "validate.mjs", write(t, dir, "openapi.json", get(t, b, "/openapi.json")))
 }
 
 // makesClient generates a client in TypeScript, calls all operations with it, and checks
 // that each one arrived and was answered.
-func makesClient(t *testing.T, b *box, dir string) {
-	env := []string{"TILL_BASE_URL=" + b.URL, "TILL_API_KEY=" + b.Key}
+func makesClient(t *testing.T, b *sandbox.Running, dir string) {
+	env := []string{"TILL_BASE_URL=" + b.URL, "TILL_API_KEY=" + b.Key()}
 	generate(t, dir, env)
 	run(t, dir, env, "node", "node_modules/typescript/bin/tsc", "--strict", "--skipLibCheck", "--target", "es2022",
 		"--module", "commonjs", "--outDir", "out", "calls.ts")
@@ -68,7 +67,7 @@ func makesClient(t *testing.T, b *box, dir string) {
 			Status       int
 		}
 	}
-	if err := json.Unmarshal(b.get(t, "/sandbox/requests"), &log); err != nil {
+	if err := json.Unmarshal(get(t, b, "/sandbox/requests"), &log); err != nil {
 		t.Fatal(err)
 	}
 	got := map[string]bool{}
@@ -80,7 +79,7 @@ func makesClient(t *testing.T, b *box, dir string) {
 	var described struct {
 		Paths map[string]map[string]any
 	}
-	if err := json.Unmarshal(b.get(t, "/openapi.json"), &described); err != nil {
+	if err := json.Unmarshal(get(t, b, "/openapi.json"), &described); err != nil {
 		t.Fatal(err)
 	}
 	n := 0
@@ -201,59 +200,13 @@ func missing(t *testing.T, format string, args ...any) {
 	t.Skipf(format, args...)
 }
 
-// A box is a sandbox that the program serves.
-type box struct {
-	URL string `json:"base_url"`
-	Key string `json:"api_key"`
-}
-
-// serve builds the program, and starts a sandbox for the length of a test.
-func serve(t *testing.T) *box {
-	t.Helper()
-	dir := t.TempDir()
-	till, ready := filepath.Join(dir, "till"), filepath.Join(dir, "ready.json")
-	run(t, "../..", []string{"CGO_ENABLED=0"}, "go", "build", "-trimpath", "-buildvcs=false", "-o", till, "./cmd/till")
-	var output bytes.Buffer
-	ctx, stop := context.WithCancel(context.Background())
-	c := exec.CommandContext(ctx, till, "sandbox", "serve", "--ready-file", ready)
-	c.Env, c.Stdout, c.Stderr = append(os.Environ(), "HOME="+dir), &output, &output
-	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
-	c.WaitDelay = 30 * time.Second
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan struct{})
-	go func() {
-		c.Wait()
-		close(ended)
-	}()
-	t.Cleanup(func() {
-		stop()
-		<-ended
-	})
-	b := &box{}
-	for {
-		select {
-		case <-ended:
-			t.Fatalf("the sandbox has ended: %s", &output)
-		case <-time.After(10 * time.Millisecond):
-		}
-		if text, err := os.ReadFile(ready); err == nil {
-			if err := json.Unmarshal(text, b); err != nil {
-				t.Fatal(err)
-			}
-			return b
-		}
-	}
-}
-
-func (b *box) get(t *testing.T, path string) []byte {
+func get(t *testing.T, b *sandbox.Running, path string) []byte {
 	t.Helper()
 	r, err := http.NewRequest("GET", b.URL+path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Header.Set("Authorization", "Bearer "+b.Key)
+	r.Header.Set("Authorization", "Bearer "+b.Key())
 	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
 		t.Fatal(err)
