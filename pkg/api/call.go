@@ -134,8 +134,8 @@ func open[T any](c *Client, r request, body []byte) (T, error) {
 	return value, nil
 }
 
-// errorWith200 returns the error for a 200 that carries the service's error envelope. A 200 proves no refusal, so a
-// create stays unknown, with what the service says.
+// errorWith200 returns the error for a 200 that carries the service's error envelope. A 200 proves no
+// refusal, so a create stays unknown, with what the service says.
 func (r request) errorWith200(body []byte) error {
 	if !bytes.HasPrefix(bytes.TrimLeft(body, "{ \t\r\n"), []byte(`"error"`)) { // most answers need no second look
 		return nil
@@ -204,8 +204,8 @@ func (c *Client) send(ctx context.Context, r request) (body []byte, err error) {
 	return got.text, nil
 }
 
-// retrying sends a read, and again after a pause if that is worth it. If the time ends in a pause, the last answer
-// says more than the time-out does.
+// retrying sends a read, and again after a pause if that is worth it. If the time ends in a pause, the last
+// answer says more than the time-out does.
 func retrying(req *resty.Request, method, target string, retries int) (*resty.Response, error) {
 	ctx := req.Context()
 	for attempt := 1; ; attempt++ {

@@ -240,7 +240,8 @@ type restyClient struct {
 	blank *resty.Request // resty only reads its maps, which stay empty
 }
 
-// request returns a request as resty makes it, but without its maps: they are a tenth of the garbage of a call.
+// request returns a request as resty makes it, but without its maps: they are a tenth of the garbage of a
+// call.
 func (c restyClient) request() *resty.Request {
 	req := *c.blank
 	return &req

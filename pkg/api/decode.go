@@ -22,8 +22,8 @@ const (
 	maxValues = 200_000 // commas in total: one comes before every further element and key
 )
 
-// A reader reads an answer token by token, because a decoder of structs accepts errors that are dangerous in a
-// payment: a null in place of a number, a number with a fraction or exponent, a second key.
+// A reader reads an answer token by token, because a decoder of structs accepts errors that are dangerous
+// in a payment: a null in place of a number, a number with a fraction or exponent, a second key.
 type reader struct {
 	jsontext.Decoder
 	body  []byte

@@ -25,10 +25,10 @@
 // # Money
 //
 // Every amount is an int64 count of the currency's minor unit: 2500 in USD, which has two decimals, is 25
-// dollars. The package uses no floating point for amounts, and neither should your program: ParseDecimal and
-// FormatDecimal convert exact decimal text. The interface does not show how many decimals a crypto currency has,
-// so this package does not know. Codes are sent as you write them. The interface spells a fiat code Usd in a
-// currency and USD in an amount.
+// dollars. The package uses no floating point for amounts, and neither should your program: ParseDecimal
+// and FormatDecimal convert exact decimal text. The interface does not show how many decimals a crypto
+// currency has, so this package does not know. Codes are sent as you write them. The interface spells a
+// fiat code Usd in a currency and USD in an amount.
 //
 // The decoder is strict with money. Each of these makes the whole answer an error: a number with a point or
 // an exponent, a null or a string in place of a number, a second key in an object that has one, a duplicate
@@ -70,9 +70,9 @@
 // promise to check order ids. Even an order id that is not in the list may be paid later, because a create
 // can arrive late.
 //
-// Reads (every GET and the three POST .../list paths) are retried, see WithRetries. The pauses are random, up to
-// 200, 400 and 800 ms and so on, or as long as Retry-After asks, up to 30 s and within the time of the call. A
-// pause ends at once when the context does.
+// Reads (every GET and the three POST .../list paths) are retried, see WithRetries. The pauses are random,
+// up to 200, 400 and 800 ms and so on, or as long as Retry-After asks, up to 30 s and within the time of
+// the call. A pause ends at once when the context does.
 //
 // # Lists
 //
@@ -92,12 +92,12 @@
 //
 // # What the interface leaves open
 //
-// The formats of balances, of the list of a reseller's invoices and of an invoice's choosen are not known, so
-// these are json.RawMessage. Neither is the format of times: they are sent as given, and returned as they came.
-// Every resource keeps the JSON text that it came from: RawJSON returns it, with every field that the service sent
-// and every digit. The text of one withdrawal of a list is a part of its page's text, and keeps all of that in
-// memory. An unknown key is no error, except where money is counted. Client.Do reaches paths that have no method
-// here.
+// The formats of balances, of the list of a reseller's invoices and of an invoice's choosen are not known,
+// so these are json.RawMessage. Neither is the format of times: they are sent as given, and returned as
+// they came. Every resource keeps the JSON text that it came from: RawJSON returns it, with every field
+// that the service sent and every digit. The text of one withdrawal of a list is a part of its page's text,
+// and keeps all of that in memory. An unknown key is no error, except where money is counted. Client.Do
+// reaches paths that have no method here.
 //
 // # Limits
 //
@@ -109,8 +109,8 @@
 // # The network
 //
 // TLS is 1.2 or newer, verification cannot be disabled, and HTTP/2 is not used. Proxies are taken from the
-// environment, as in net/http. Traces and the texts of errors hide the whole key; the values and the RawJSON that
-// calls return are as the service sent them.
+// environment, as in net/http. Traces and the texts of errors hide the whole key; the values and the
+// RawJSON that calls return are as the service sent them.
 //
 // # Testing
 //

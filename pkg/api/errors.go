@@ -167,8 +167,9 @@ func (e Error) GoString() string {
 	return fmt.Sprintf("api.Error{Outcome:%q, Method:%q, Path:%q, Error:%q}", e.Outcome, e.Method, e.Path, e.Error())
 }
 
-// readEnvelope notes what the service says in its error, {"error":{"code":1,"reason":"...","description":"..."}}. It
-// reports whether that is well-formed, see the package documentation.
+// readEnvelope notes what the service says in its error,
+// {"error":{"code":1,"reason":"...","description":"..."}}. It reports whether that is well-formed, see the
+// package documentation.
 func (e *Error) readEnvelope(body []byte) bool {
 	var got map[string]struct {
 		Code        *int64  `json:"code"`

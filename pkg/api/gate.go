@@ -56,8 +56,8 @@ func (c *gatedConn) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// saysWhatItWrote reports whether a write that failed after 0 bytes has sent nothing. On Windows, one that this
-// side interrupts may have sent something without saying so.
+// saysWhatItWrote reports whether a write that failed after 0 bytes has sent nothing. On Windows, one that
+// this side interrupts may have sent something without saying so.
 func saysWhatItWrote(err error) bool {
 	return runtime.GOOS != "windows" || !errors.Is(err, net.ErrClosed) && !errors.Is(err, os.ErrDeadlineExceeded)
 }
@@ -100,7 +100,8 @@ type sending struct {
 	reused bool // its connection had carried a request before
 }
 
-// follow returns the context for the requests of a create, with a trace that records which connection they use.
+// follow returns the context for the requests of a create, with a trace that records which connection they
+// use.
 func follow(ctx context.Context) *sending {
 	s := &sending{before: askedBefore(ctx)}
 	s.trace.GotConn = s.gotConn
@@ -158,9 +159,9 @@ func (s *sending) end(resp *http.Response, err error) {
 	s.status, s.text = resp.StatusCode, resp.Body.(*answer).text
 }
 
-// judge ends the call with what the middlewares returned, which must be the answer that the gate has seen. Any other
-// is an error. The outcome is that of a call with an error: it is NotSent if the gate has seen that no byte was
-// written, or has seen nothing and the error says so.
+// judge ends the call with what the middlewares returned, which must be the answer that the gate has seen.
+// Any other is an error. The outcome is that of a call with an error: it is NotSent if the gate has seen
+// that no byte was written, or has seen nothing and the error says so.
 func (s *sending) judge(resp *resty.Response, err error) (Outcome, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -177,8 +178,9 @@ func (s *sending) judge(resp *resty.Response, err error) (Outcome, error) {
 	return Unknown, err
 }
 
-// unsent returns the error of a request of which no byte was or will be written, and whether another connection
-// may help: the service may close a kept one at any moment. It returns nil if a byte may have been written.
+// unsent returns the error of a request of which no byte was or will be written, and whether another
+// connection may help: the service may close a kept one at any moment. It returns nil if a byte may have
+// been written.
 func (s *sending) unsent(err error) (unsent error, again bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

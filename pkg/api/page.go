@@ -31,9 +31,9 @@ type filterFields WithdrawalFilter // without the methods
 // PageBase says which number the first page has. The interface does not show it.
 type PageBase int
 
-// These are the values of PageBase. With the zero value, the client finds out from the answers. This costs one
-// request if the service counts from 1 or the list is empty. If the service neither answers page 0 nor refuses it
-// with a 4xx and the envelope, set one of the others.
+// These are the values of PageBase. With the zero value, the client finds out from the answers. This costs
+// one request if the service counts from 1 or the list is empty. If the service neither answers page 0 nor
+// refuses it with a 4xx and the envelope, set one of the others.
 const (
 	PageBaseAuto PageBase = iota
 	PageBaseZero
@@ -111,9 +111,9 @@ func (c *Client) all(
 	})
 }
 
-// eachWithdrawal reads the list page after page until two pages in a row have no new withdrawal, or as many as the
-// service counts are there, in as many pages: one of the two counts may be wrong. fetch gets the page number as
-// the service counts.
+// eachWithdrawal reads the list page after page until two pages in a row have no new withdrawal, or as many
+// as the service counts are there, in as many pages: one of the two counts may be wrong. fetch gets the
+// page number as the service counts.
 func eachWithdrawal(ctx context.Context, opts ListOptions, fetch fetchPage) iter.Seq2[Withdrawal, error] {
 	return func(yield func(Withdrawal, error) bool) {
 		ahead := newPager(ctx, fetch)

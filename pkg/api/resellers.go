@@ -281,8 +281,8 @@ func (s *Resellers) FirstInvoices(
 	return page, err
 }
 
-// hasNoRecords reports whether an answer of unknown format has no records: neither an array with elements nor,
-// without any array, an object with keys inside the outer object.
+// hasNoRecords reports whether an answer of unknown format has no records: neither an array with elements
+// nor, without any array, an object with keys inside the outer object.
 func hasNoRecords(answer json.RawMessage) bool {
 	dec := jsontext.NewDecoder(bytes.NewReader(answer))
 	arrays, objects := false, false

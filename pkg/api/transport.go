@@ -39,7 +39,7 @@ const idleForCreate = time.Second
 //  1. trace: shows the request as it is sent and the answer as it came;
 //  2. the caller's middlewares, if any;
 //  3. gate, for creates: sends a create at most once, and finds out whether a failed one was written at all;
-//  4. whole, here and above the middlewares: makes of an answer one that is complete and at most maxAnswer, or an
+//  4. whole, also above the middlewares: gives the layers above a complete answer of at most maxAnswer, or an
 //     error;
 //  5. the network, with one pool of connections for reads and creates.
 func newTransport(o options) (reads, creates http.RoundTripper, err error) {
@@ -123,8 +123,8 @@ func (e *ProxyError) Error() string {
 }
 func (e *ProxyError) Unwrap() error { return e.Err }
 
-// checkProxy refuses an address of a proxy that cannot be read. The standard library would go without a proxy. The
-// error does not show the address, which may have a password.
+// checkProxy refuses an address of a proxy that cannot be read. The standard library would go without a
+// proxy. The error does not show the address, which may have a password.
 func checkProxy(base *url.URL) error {
 	name := "HTTPS_PROXY"
 	if os.Getenv(name) == "" {
@@ -222,7 +222,8 @@ var zipReaders = sync.Pool{New: func() any { return new(gzip.Reader) }}
 func readZipped(body io.Reader) ([]byte, error) {
 	zip := zipReaders.Get().(*gzip.Reader)
 	defer zipReaders.Put(zip)
-	// A row of members that hold nothing never reaches maxAnswer. Bytes that cannot be compressed become a few more.
+	// A row of members that hold nothing never reaches maxAnswer. Bytes that cannot be compressed become a
+	// few more.
 	body = http.MaxBytesReader(nil, io.NopCloser(body), maxAnswer+maxAnswer/64)
 	switch err := zip.Reset(body); {
 	case err == io.EOF:
