@@ -117,16 +117,6 @@ func reconcilesRun(name string) actor {
 	}}
 }
 
-// paidBefore returns how often another program had paid an order when the run began.
-func (r *run) paidBefore(orderID string) (n int) {
-	for _, id := range r.world.paid {
-		if id == orderID {
-			n++
-		}
-	}
-	return n
-}
-
 // halts returns the orders of the plan that must keep a process from sending others.
 func (p *process) halts() (all []string) {
 	for _, id := range slices.Sorted(maps.Keys(p.r.journal.now)) {
@@ -223,12 +213,10 @@ func foundWorlds() []*world {
 	alters := event{what: "the service alters the amount of order 8",
 		ready: func(r *run) bool { return r.service.find("8") != nil },
 		do:    func(r *run) { r.service.alter("8") }}
+	setsRight := event{what: "the clocks of the machines are set right", do: (*run).setsRight}
 	all := []*world{
 		{name: "claimed", about: "a plan of two orders is applied while the second one is sent by itself",
 			stages: [][]actor{{applies("A"), sends("B", "9", 20_000_000)}}, plan: two},
-		{name: "row-twin", about: "a plan is applied, and an unknown order has the content of its second row",
-			stages: [][]actor{{sends("A", "7", 20_000_000)}, {applies("B")}}, plan: two,
-			service: conduct{lost: 1, loses: lostAnswer}},
 		{name: "rewritten", about: "an order of a plan is sent by itself with another amount, and does not leave",
 			stages: [][]actor{{begins("A")}, {sends("B", "8", 5)}, {applies("C")}}, plan: two[:1],
 			service: conduct{lost: 1, loses: neverLeaves}},
@@ -256,13 +244,8 @@ func foundWorlds() []*world {
 		{name: "other-amount", about: "an order that was not sent, as a person has said, is sent with another amount",
 			stages:  [][]actor{{sends("A", "9", 5)}, {waits()}, {resolves("P", "9")}, {sends("C", "9", 6)}},
 			service: conduct{lost: 1}},
-		{name: "once-more", about: "another program pays an order that was rejected, and it is sent again",
-			stages:  [][]actor{{sends("A", "9", 5)}, {pays("9", 5)}, {sends("B", "9", 5)}},
-			service: conduct{lost: 1, loses: isRejected}},
 		{name: "known", about: "two orders that a lost journal had are sent one after the other",
 			stages: [][]actor{{sends("A", "8", 5)}, {sends("B", "9", 5)}}, empty: true, paid: []string{"8", "9"}},
-		{name: "double", about: "the service has an order twice, from lost journals",
-			stages: [][]actor{{sends("A", "9", 5)}, {reconciles("B", "9")}}, empty: true, paid: []string{"9", "9"}},
 		{name: "interrupted", about: "a process that sends an order is interrupted, and it is sent again",
 			stages:  [][]actor{{sends("A", "9", 5)}, {sends("B", "9", 5)}},
 			service: conduct{creates: []choice{neverLeaves, lostAnswer}}, events: []event{interrupts("A")}},
@@ -300,6 +283,17 @@ func foundWorlds() []*world {
 			journal: "postgres",
 			stages:  [][]actor{{applies("A"), corrects("B", row(8, "0.3"))}}, plan: two[:1], batch: true,
 			events: []event{hangs("A")}},
+		{name: "behind", about: "an order is lost, and a clock that was behind is set right before a person decides",
+			stages:  [][]actor{{sends("A", "9", 5)}, {resolves("P", "9")}, {sends("C", "9", 5)}},
+			service: conduct{lost: 1, behind: true}, events: []event{setsRight}},
+		{name: "phantom", about: "the service gives an order an id, and does not have it",
+			stages: [][]actor{{sends("A", "9", 5), reconciles("R", "9")}, {waits()}, {resolves("P", "9")},
+				{sends("C", "9", 5)}},
+			service: conduct{lost: 1, loses: invents}},
+		{name: "denied", about: "the service says that it does not have an order, while its list shows it",
+			stages: [][]actor{{sends("A", "9", 5), reconciles("R", "9")}, {waits()}, {resolves("P", "9")},
+				{sends("C", "9", 5)}},
+			service: conduct{denies: true}},
 	}
 	for _, w := range all {
 		w.long = w.service.lists == nil && !w.batch &&

@@ -202,10 +202,6 @@ func outsideWorlds() []*world {
 			stages: [][]actor{{applies("A")}, {applies("B")}}, plan: []string{row(8, "0.1")},
 			service: conduct{creates: []choice{neverLeaves}},
 			events:  []event{{what: "the plan is overwritten", do: (*run).overwrites}}},
-		{name: "spelling",
-			about:  "an order that a lost journal had is sent again, and the list has capital letters",
-			stages: [][]actor{{sends("A", "9", 5)}, {reconciles("B")}}, empty: true, paid: []string{"9"},
-			service: conduct{upper: true}},
 		{name: "same-id", about: "the service answers two processes with the same id",
 			stages: [][]actor{{sends("A", "8", 5), sends("B", "9", 6)}}, service: conduct{oneID: true}},
 		{name: "early", about: "a person decides, and the clock of the machine is ahead of the database's",
@@ -218,6 +214,6 @@ func outsideWorlds() []*world {
 
 // allWorlds returns every world.
 func allWorlds() []*world {
-	return slices.Concat(worlds(), outsideWorlds(), foundWorlds(), approvalWorlds(), keyWorlds(), listWorlds(),
+	return slices.Concat(worlds(), outsideWorlds(), foundWorlds(), approvalWorlds(), keyWorlds(),
 		wellWorlds())
 }

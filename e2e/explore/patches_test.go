@@ -77,8 +77,8 @@ var patches = []overlay.Patch{
 	{File: "pkg/payout/lookup.go", Old: `
 	decided := l.status.Newest != nil && l.status.Found == 0 && !l.status.Restored && !w.before.Attempted() &&
 `, New: `
-	decided := (l.status.Newest != nil || mutant("new-blind")) && (l.status.Found == 0 || mutant("found-blind")) &&
-		!l.status.Restored && (!w.before.Attempted() || mutant("again-blind")) &&
+	decided := l.status.Newest != nil && (l.status.Found == 0 || mutant("found-blind")) &&
+		!l.status.Restored && !w.before.Attempted() &&
 `},
 	{File: "pkg/payout/send.go", Old: `
 		if err := ctx.Err(); err != nil {
@@ -111,14 +111,6 @@ var patches = []overlay.Patch{
 		} else if next == nil || recording != nil {
 `, New: `
 		} else if next == nil || recording != nil && !mutant("lost-together") {
-`},
-	{File: "pkg/payout/apply_send.go", Old: `
-	return cmp.Or(s.why, given.Err())
-`, New: `
-	if mutant("stops-quietly") {
-		return given.Err()
-	}
-	return cmp.Or(s.why, given.Err())
 `},
 	{File: "pkg/payout/apply_send.go", Old: `
 		if s.inRow++; !s.options.KeepGoing ||`, New: `
@@ -165,19 +157,6 @@ var patches = []overlay.Patch{
 		earlier = newAnswer()
 	}
 	found := now.with(earlier)
-`},
-	{File: "pkg/payout/evidence.go", Old: `
-	readable := func(field string) bool { return !slices.Contains(r.unread, field) }
-`, New: `
-	readable := func(field string) bool { return !slices.Contains(r.unread, field) }
-	if mutant("ids-only") {
-		return ""
-	}
-`},
-	{File: "pkg/payout/evidence.go", Old: `
-	if len(ids) > 1 {
-`, New: `
-	if len(ids) > 1 && !mutant("one-of-two") {
 `},
 	{File: "pkg/payout/reconcile.go", Old: `
 	if o.State == StateAccepted && o.Resolved == nil && o.ID == e.Withdrawal && e.Differs == "" {
@@ -344,51 +323,6 @@ var patches = []overlay.Patch{
 `},
 
 	// Of the list.
-	{File: "pkg/payout/answer.go", Old: `
-		for _, mark := range slices.Sorted(maps.Keys(a.nameless)) {
-`, New: `
-		if mutant("nameless-ignored") {
-			continue
-		}
-		for _, mark := range slices.Sorted(maps.Keys(a.nameless)) {
-`},
-	{File: "pkg/payout/list.go", Old: `
-	case r.missing() > 0 && !r.anyTotal:
-`, New: `
-	case r.missing() > 0 && !r.anyTotal && !mutant("incomplete-counts"):
-`},
-	{File: "pkg/payout/list.go", Old: `
-	found.unproven = err`, New: `
-	if mutant("lack-forgotten") {
-		err = nil
-	}
-	found.unproven = err`},
-	{File: "pkg/payout/list.go", Old: `
-	case !r.newestSeen:
-`, New: `
-	case !r.newestSeen && !mutant("newest-unsought"):
-`},
-	{File: "pkg/payout/list.go", Old: `
-	return w.MerchantID != "" &&`, New: `
-	return !mutant("any-merchant") && w.MerchantID != "" &&`},
-	{File: "pkg/payout/list.go", Old: `slices.ContainsFunc(must, func(id string) bool { return !r.has(id) }) {`,
-		New: `slices.ContainsFunc(must, func(id string) bool { return !r.has(id) && !mutant("filter-unproven") }) {`},
-	{File: "pkg/payout/answer.go", Old: `
-		default:
-			a.add(id, r)
-`, New: `
-		case accepted && mutant("accepted-ignored"):
-		default:
-			a.add(id, r)
-`},
-	{File: "pkg/payout/evidence.go", Old: `
-		e.Differs = cmp.Or(e.Differs, s.differs(content, r))
-`, New: `
-		if mutant("last-record") {
-			e.Differs = ""
-		}
-		e.Differs = cmp.Or(e.Differs, s.differs(content, r))
-`},
 	{File: "pkg/payout/send.go", Old: `
 	if rejects(err) {
 		answer :=`, New: `

@@ -78,7 +78,6 @@ type process struct {
 	main    func(p *process)
 	key     string // empty: firstKey
 	lookup  payout.Lookup
-	since   bool            // it reads the list only from the beginning of the world on
 	demands approval.Policy // what its profile demands
 	journal *payout.Journal
 	plan    *payout.Plan // that it applies

@@ -70,11 +70,6 @@ func Bugs() []Patch {
 `, `
 		agree = last != nil && last.agrees(*now, q.sought) || mutant("one-reading")
 `},
-		{"pkg/payout/evidence.go", `
-	case readable("address") && address.Canonical(r.address) != address.Canonical(c.Address):
-`, `
-	case readable("address") && (address.Canonical(r.address) != address.Canonical(c.Address) || mutant("one-case") && r.address != c.Address):
-`},
 
 		// Of a run and its rows.
 		{"pkg/payout/apply.go", `

@@ -275,6 +275,32 @@ func TestSinceTheFirstAttempt(t *testing.T) {
 	}
 }
 
+// TestFilterIsProven checks that a time that the service takes for another one hides no payment: the list is
+// read whole then.
+func TestFilterIsProven(t *testing.T) {
+	d := newDesk(t)
+	d.hidesOld()
+	d.takes("4711")
+	d.send(asked("4711"))
+	d.wantState("4711", StateAccepted)
+	d.s.wantCreates(0)
+}
+
+// TestAcceptedIsSought checks that a record that a person has accepted as unknown to the journal is found when
+// its order is sent.
+func TestAcceptedIsSought(t *testing.T) {
+	d := usedDesk(t)
+	d.takes("4711")
+	compared, err := d.Compare(t.Context(), api.WithdrawalFilter{}, Filter{})
+	ok(t, err)
+	ok(t, d.Accept(t.Context(), compared, "it belongs to the old shop"))
+	d.options.Lookup = LookupAlways
+	creates := d.s.creates
+	d.send(asked("4711"))
+	d.wantState("4711", StateAccepted)
+	d.s.wantCreates(creates)
+}
+
 // TestUnreadableInOneReading checks that a record that one reading shows without an order id that can be read
 // closes nothing, and that one which every other reading shows so leaves the order undecided.
 func TestUnreadableInOneReading(t *testing.T) {

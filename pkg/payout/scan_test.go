@@ -161,21 +161,23 @@ func TestShownTwice(t *testing.T) {
 		"with another id":     {row{"id": "w0"}, StateConflict},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(t)
-			d.s.fill(3000)
-			d.s.take(body("4711"))
-			second := maps.Clone(d.s.rows[0])
-			maps.Copy(second, tt.second)
-			d.s.rows = append(d.s.rows, second)
-			if second["id"] == d.s.rows[0]["id"] { // the service counts it once, as when rows move
-				d.s.onList = func(page, size int) ([]row, int, int) {
-					items, pages, total := d.s.cut(page, size)
-					return items, pages, total - 1
+			for _, place := range []int{0, 3001} {
+				d := newDesk(t)
+				d.s.fill(3000)
+				d.s.take(body("4711"))
+				second, id := maps.Clone(d.s.rows[0]), d.s.rows[0]["id"]
+				maps.Copy(second, tt.second)
+				d.s.rows = slices.Insert(d.s.rows, place, second)
+				if second["id"] == id { // the service counts it once, as when rows move
+					d.s.onList = func(page, size int) ([]row, int, int) {
+						items, pages, total := d.s.cut(page, size)
+						return items, pages, total - 1
+					}
 				}
+				d.send(asked("4711"))
+				d.wantState("4711", tt.state)
+				d.s.wantCreates(0)
 			}
-			d.send(asked("4711"))
-			d.wantState("4711", tt.state)
-			d.s.wantCreates(0)
 		})
 	}
 }
