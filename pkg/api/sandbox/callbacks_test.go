@@ -198,7 +198,8 @@ func TestCallbackAttempt(t *testing.T) {
 		{patient, rude.URL, "hello"},
 	} {
 		state, a := attempt(test.b, test.url)
-		failIf(t, state != "failed" || a.Status != 0 || !strings.Contains(a.Error, test.reason), "%s: %s %+v", test.url, state, a)
+		failIf(t, state != "failed" || a.Status != 0 || !strings.Contains(a.Error, test.reason),
+			"%s: %s %+v", test.url, state, a)
 	}
 	x := strings.Repeat("x", 1022)
 	for _, test := range []struct {
@@ -291,7 +292,8 @@ func TestResend(t *testing.T) {
 // reset removes its delivery.
 func TestCallbackCutOff(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "box.db")
-	for end, cut := range map[string]func(b box) error{"closed": box.Close, "reset": func(b box) error { return b.Reset("") }} {
+	for end, cut := range map[string]func(b box) error{"closed": box.Close,
+		"reset": func(b box) error { return b.Reset("") }} {
 		out, answer := make(chan struct{}), make(chan struct{})
 		in := newReceiver(t, func(_ int, _ http.ResponseWriter, r *http.Request) {
 			close(out)

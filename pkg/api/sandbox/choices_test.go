@@ -331,6 +331,7 @@ func TestRequestChoices(t *testing.T) {
 	for path, status := range map[string]int{"/api/invoice?id=" + uuid("x"): 404, "/api/nothing": 404,
 		"/api/resellers?x=1": 400} {
 		w := b.send("GET", path, "")
-		failIf(t, w.Code != status || strings.HasPrefix(w.Body.String(), "{") || w.Body.Len() == 0, "%s: %d %s", path, w.Code, w.Body)
+		failIf(t, w.Code != status || strings.HasPrefix(w.Body.String(), "{") || w.Body.Len() == 0,
+			"%s: %d %s", path, w.Code, w.Body)
 	}
 }

@@ -21,7 +21,8 @@ func TestFaultControls(t *testing.T) {
 	b := newBox(t)
 	same(t, b.post("/sandbox/faults", `{"do":"html"}`),
 		`{"id":"1","on":"*","do":"html","rate":1,"times":0,"match":{},"seed":1,"seen":0,"fired":0}`)
-	const second = `"on":"POST /api/invoice","do":"delay=2s","rate":0.25,"times":3,"match":{"title":"","currency.Fiat":"Usd"},"seed":9`
+	const second = `"on":"POST /api/invoice","do":"delay=2s","rate":0.25,"times":3,` +
+		`"match":{"title":"","currency.Fiat":"Usd"},"seed":9`
 	same(t, b.post("/sandbox/faults", `{`+second+`}`), `{"id":"2",`+second+`,"seen":0,"fired":0}`)
 	b.send("GET", "/api/invites", "")
 	b.counted("html:1/1", "delay=2s:0/0")
@@ -165,7 +166,8 @@ func TestDelayOutlastsTimeouts(t *testing.T) {
 func TestFaultsAreState(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "box.db")
 	one, two, alone := sharedBox(t, path), sharedBox(t, path), newBox(t)
-	f := sandbox.Fault{On: createOp, Do: "status=503", Times: 100, Rate: 0.5, Seed: 9, Match: map[string]string{"address": "bc1q"}}
+	f := sandbox.Fault{On: createOp, Do: "status=503", Times: 100, Rate: 0.5, Seed: 9,
+		Match: map[string]string{"address": "bc1q"}}
 	one.fault(f)
 	alone.fault(f)
 	for range 4 {

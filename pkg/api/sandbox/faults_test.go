@@ -186,7 +186,8 @@ func TestFaultMatch(t *testing.T) {
 		`"external_order_id":"4711","callback":null}`
 	const invoice = `{"title":"T","currency":{"Fiat":"Usd"},"items":[{"name":"Tea","amount":"300"},{"name":"Cake",` +
 		`"amount":"450"}]}`
-	const withdrawal, bill, id = "POST " + createPath + " " + body, "POST " + invoicePath + " " + invoice, "00000000-0000-4000-8000-000000000001"
+	const withdrawal, bill = "POST " + createPath + " " + body, "POST " + invoicePath + " " + invoice
+	const id = "00000000-0000-4000-8000-000000000001"
 	for call, matches := range map[string]map[bool][]string{
 		withdrawal: {
 			true: {"", "external_order_id=4711", "address=a=b", "currency.Crypto=Btc", "amount.Fiat.USD=2500", "callback=null",

@@ -191,7 +191,8 @@ func TestRequestsShowNoKey(t *testing.T) {
 				r.Header["Authorization"] = headers
 				b.ServeHTTP(httptest.NewRecorder(), r)
 				all := b.Requests()
-				if last := all[len(all)-1]; last.Path != "/api/[hidden]" || last.Query != "k=[hidden]" || string(last.Body) != shown {
+				last := all[len(all)-1]
+				if last.Path != "/api/[hidden]" || last.Query != "k=[hidden]" || string(last.Body) != shown {
 					t.Errorf("%q, sent with %q, is shown as %s, %s and %s", sent, headers, last.Path, last.Query, last.Body)
 				}
 			}

@@ -121,7 +121,7 @@ func (c *Sender) attempt(d store.Delivery, r *round) (store.Delivery, error) {
 	at := c.timeOf(&d)
 	c.change(func() { r.posting = true })
 	a, refused := c.post(d.URL, d.Body)
-	c.change(func() { r.posting = false }) // before the result can be seen: the next move of the clock waits for the round
+	c.change(func() { r.posting = false }) // before the result can be seen: the next move of the clock waits
 	a.At = at
 	err := c.store.Write(func(st *store.State) (store.Change, error) {
 		old := st.Deliveries[d.ID]
