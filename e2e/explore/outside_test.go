@@ -29,9 +29,7 @@ type outside struct {
 func (w *world) outside() outside {
 	o := outside{signers: map[string]bool{}}
 	for _, key := range w.signed {
-		if !w.other {
-			o.signers[person(key)] = true
-		}
+		o.signers[key] = true
 	}
 	return o
 }

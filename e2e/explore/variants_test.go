@@ -55,11 +55,8 @@ func variants() []variant {
 		{"account-by-name", "renamed", cost{1, 0}}, // the account is looked up by its name at each claim
 		{"one-file", "removed", cost{1, 0}},        // only the database file of the journal is checked
 		{"skip-approval", "approved", cost{0, 0}},  // the number of persons is not checked
-		{"count-keys", "approved", cost{0, 0}},     // keys are counted, not persons
-		{"verify-other", "forged", cost{0, 0}},     // the signatures are verified over another file
 		{"forget-demand", "demanded", cost{0, 0}},  // what the account demanded is not remembered
 		{"skip-rows", "tampered", cost{1, 0}},      // the rows in the journal are not compared with the plan
-		{"skip-single", "demanded", cost{0, 0}},    // a single withdrawal is not checked
 		{"late-approval", "withdrawn", cost{0, 0}}, // a run begins before its approvals are recorded
 
 		{"reap-blind", "twice", cost{1, 0}},          // a process that is sending is taken for dead

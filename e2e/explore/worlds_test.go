@@ -32,8 +32,7 @@ type world struct {
 	long    bool     // its exploration takes long
 	plan    []string // rows of the plan, without the header
 	batch   bool     // the plan's order ids are derived from a batch, and those in its rows do not count
-	signed  []string // the keys that have signed the plan, or another plan
-	other   bool     // that they have signed
+	signed  []string // the keys that have signed the plan
 	journal string   // sqlite or postgres; empty: both
 }
 

@@ -169,22 +169,6 @@ func (t *tx) lock(l *Ledger) (*lockedAccount, error) {
 `, `
 	if s.Enough() || mutant("skip-approval") {
 `},
-		{"pkg/payout/approval/approval.go", `
-		case !slices.ContainsFunc(s.Approved, same):
-`, `
-		case !slices.ContainsFunc(s.Approved, same) || mutant("count-keys"):
-`},
-		{"pkg/payout/approvals.go", `
-	var err error
-	status := a.Approvers.Count(`, `
-	if mutant("verify-other") {
-		if other, err := OpenPlan(filepath.Join(filepath.Dir(p.Path), "signed.plan")); err == nil {
-			message = approval.NewMessage()
-			other.WriteTo(message)
-		}
-	}
-	var err error
-	status := a.Approvers.Count(`},
 		{"pkg/payout/apply_check.go", `
 // compareRows refuses`, `
 var changedRows sync.Map // by order id, for the mutant skip-rows
@@ -215,13 +199,6 @@ var changedRows sync.Map // by order id, for the mutant skip-rows
 	case demands < demanded:
 `, `
 	case demands < demanded && !mutant("forget-demand"):
-`},
-		{"pkg/payout/demands.go", `
-	w.demand = number
-	if err != nil || required == 0 {
-`, `
-	w.demand = number
-	if err != nil || required == 0 || mutant("skip-single") {
 `},
 		{"internal/journal/run.go", `
 		run.Consent = t.approve(run.id, *run)
