@@ -15,7 +15,7 @@
 //   - worlds_test.go has the worlds: who does what, and what can go wrong there. outside_test.go has those in
 //     which something happens to the journal, the plan, the list or a clock, found_test.go those in which the
 //     list, another program or a person knows more than the journal or the plan, keys_test.go those with several
-//     keys and with a journal that lacks an order, approvals_test.go those in which persons must approve what is
+//     keys, approvals_test.go those in which persons must approve what is
 //     sent, and well_test.go those in which everything must get paid in the end, and with two calls in flight.
 //     What a list must show without any order of events, the tests of pkg/payout check.
 //   - invariants_test.go compares the journal with the service after every step that changes one of them.

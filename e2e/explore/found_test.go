@@ -1,7 +1,6 @@
 package explore
 
 import (
-	"database/sql"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -174,19 +173,6 @@ func (r *run) mayGoOn(w *withdrawal) {
 	if all := slices.Concat(r.service.rows, r.service.late); p.plan == nil && slices.ContainsFunc(all, other) {
 		r.violated("%s has sent order %s with another amount, and the first one may be paid", p.name, w.orderID)
 	}
-	mine := func(o *withdrawal) bool { return o.by == p }
-	if r.service.may.drops && (r.dropped() || slices.ContainsFunc(r.service.rows, mine)) {
-		r.violated("%s has sent order %s, and the service has shown that it keeps no order ids", p.name,
-			w.orderID)
-	}
-}
-
-// dropped reports whether the journal knows that the service keeps no order ids.
-func (r *run) dropped() bool {
-	noted := 0
-	r.query(`SELECT count(*) FROM accounts WHERE order_ids = 'dropped'`,
-		func(rows *sql.Rows) error { return rows.Scan(&noted) })
-	return noted > 0
 }
 
 // find returns the newest withdrawal of an order; nil: there is none.
@@ -227,10 +213,6 @@ func foundWorlds() []*world {
 		{name: "goes-on", about: "an order of a plan becomes unknown, and only the third process goes on",
 			stages: [][]actor{{applies("A")}, {applies("B")}, {appliesWith("C", goesOn)}}, plan: two,
 			service: conduct{lost: 1}},
-		{name: "unkept", about: "a plan is applied twice, and the service keeps no order ids", empty: true,
-			stages: [][]actor{{applies("A")}, {applies("B")}}, plan: two, service: conduct{drops: true}},
-		{name: "unkept-one", about: "two orders are sent, and the service keeps no order ids", empty: true,
-			stages: [][]actor{{sends("A", "8", 5)}, {sends("B", "9", 6)}}, service: conduct{drops: true}},
 		{name: "meanwhile", about: "the orders of a run are reconciled while it is applied",
 			stages: [][]actor{{begins("A")}, {reconcilesRun("B"), applies("C")}}, plan: two[:1],
 			service: conduct{creates: []choice{lostAnswer}}},
@@ -290,10 +272,6 @@ func foundWorlds() []*world {
 			stages: [][]actor{{sends("A", "9", 5), reconciles("R", "9")}, {waits()}, {resolves("P", "9")},
 				{sends("C", "9", 5)}},
 			service: conduct{lost: 1, loses: invents}},
-		{name: "denied", about: "the service says that it does not have an order, while its list shows it",
-			stages: [][]actor{{sends("A", "9", 5), reconciles("R", "9")}, {waits()}, {resolves("P", "9")},
-				{sends("C", "9", 5)}},
-			service: conduct{denies: true}},
 	}
 	for _, w := range all {
 		w.long = w.service.lists == nil && !w.batch &&

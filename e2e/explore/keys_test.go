@@ -2,8 +2,6 @@ package explore
 
 import (
 	"slices"
-
-	"example.com/till/pkg/payout"
 )
 
 // The keys of the service. Two of them are of the merchant who has paid before.
@@ -24,16 +22,6 @@ func merchant(key string) string {
 // with gives an actor another key.
 func with(key string, a actor) actor { return a.after(func(p *process) { p.key = key }) }
 
-// looking gives an actor --lookup always or never.
-func looking(how payout.Lookup, a actor) actor { return a.after(func(p *process) { p.lookup = how }) }
-
-// losesRecords is what till does when it opens a journal whose log is gone.
-func losesRecords() actor {
-	return actor{"The journal has lost its log", func(p *process) {
-		p.r.exec("UPDATE till_journal SET restored = restored + 1")
-	}}
-}
-
 // paidByOne checks that a withdrawal is of the same merchant as all others: the list of one merchant does not
 // show what another one has paid.
 func (r *run) paidByOne(w *withdrawal) {
@@ -45,7 +33,7 @@ func (r *run) paidByOne(w *withdrawal) {
 	}
 }
 
-// keyWorlds returns the worlds in which an account has several keys, or its journal lacks an order.
+// keyWorlds returns the worlds in which an account has several keys.
 func keyWorlds() []*world {
 	return []*world{
 		{name: "merchants", about: "the keys of two merchants are used for one account, with a new journal", empty: true,
@@ -55,12 +43,5 @@ func keyWorlds() []*world {
 			about:   "an order is sent again with a new key, and then another one with the key of another merchant",
 			stages:  [][]actor{{sends("A", "9", 5), with(newKey, sends("B", "9", 5))}, {with(otherKey, sends("C", "8", 6))}},
 			service: conduct{creates: fewCreates, gets: []choice{listFails}}},
-		{name: "restored", about: "two processes with --lookup always send an order that an old copy of the journal lacks",
-			stages: [][]actor{{looking(payout.LookupAlways, sends("A", "9", 5)),
-				looking(payout.LookupAlways, sends("B", "9", 5))}},
-			paid: []string{"9"}, service: conduct{lists: []choice{isStale, listFails}, shows: true, steady: true}},
-		{name: "no-log", about: "two processes send an order that a journal without its log lacks, one with --lookup never",
-			stages: [][]actor{{losesRecords()}, {looking(payout.LookupNever, sends("A", "9", 5)), sends("B", "9", 5)}},
-			paid:   []string{"9"}, service: conduct{lists: []choice{listFails}}},
 	}
 }

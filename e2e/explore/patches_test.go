@@ -250,28 +250,11 @@ var patches = []overlay.Patch{
 	{File: "internal/journal/transition.go", Old: `
 	case e.About != nil && o.movedOn(*e.About):`, New: `
 	case e.About != nil && o.movedOn(*e.About) && !mutant("decide-blind"):`},
-	{File: "pkg/payout/sender.go", Old: `
-	return s.verifyNewKey(ctx)
-}
-`, New: `
-	if mutant("any-key") {
-		return nil
-	}
-	return s.verifyNewKey(ctx)
-}
-`},
 	{File: "internal/journal/ledger.go", Old: `
 	if others > 0 {
 		return &Error{Kind: AccountChanged, Account: a`, New: `
 	if others > 0 && !mutant("first-keys") {
 		return &Error{Kind: AccountChanged, Account: a`},
-	{File: "pkg/payout/lookup.go", Old: `s.ledger.Status(ctx); q.status.Restored {`,
-		New: `s.ledger.Status(ctx); q.status.Restored && !mutant("never-anyway") {`},
-	{File: "pkg/payout/lookup.go", Old: `
-		s.options.Lookup != LookupAlways
-`, New: `
-		(mutant("journal-first") || s.options.Lookup != LookupAlways)
-`},
 	{File: "pkg/payout/list.go", Old: `
 		if broken := accountChanged(s.ledger.Show(ctx, shown)); broken != nil {
 `, New: `

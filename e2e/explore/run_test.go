@@ -76,8 +76,7 @@ type process struct {
 	name    string
 	stage   int
 	main    func(p *process)
-	key     string // empty: firstKey
-	lookup  payout.Lookup
+	key     string          // empty: firstKey
 	demands approval.Policy // what its profile demands
 	journal *payout.Journal
 	plan    *payout.Plan // that it applies

@@ -74,7 +74,7 @@ func (p *process) sender() *payout.Sender {
 	if err != nil {
 		panic(err)
 	}
-	o := payout.Options{FirstPage: api.PageBaseOne, Lookup: p.lookup, Approvals: p.demands}
+	o := payout.Options{FirstPage: api.PageBaseOne, Approvals: p.demands}
 	s, err := payout.New(c, p.journal, "acme", o)
 	if err != nil {
 		panic(err)
