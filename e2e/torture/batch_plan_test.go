@@ -12,17 +12,14 @@ import (
 // batchPlan is a file of rows and what is done to it. It depends only on the seed of the run and the number
 // of the batch.
 type batchPlan struct {
-	file  []batchRow
-	jsonl bool
-	kills int  // how many are enough
-	sure  int  // steps that are done after any number of kills
-	share bool // the journal is shared by several processes, if possible
-	retry bool // rejected rows are sent again at the end
-	// before counts the rows that are paid by single creates before the run begins. elsewhere counts those
-	// that another machine pays: only the list shows them.
-	before, elsewhere int
-	steps             []batchStep
-	ending            decisions // while it is settled
+	file   []batchRow
+	kills  int  // how many are enough
+	sure   int  // steps that are done after any number of kills
+	share  bool // the journal is shared by several processes, if possible
+	retry  bool // rejected rows are sent again at the end
+	before int  // rows that are paid by single creates before the run begins
+	steps  []batchStep
+	ending decisions // while it is settled
 }
 
 type batchRow struct {
@@ -82,7 +79,7 @@ func (s applyShot) String() string {
 func drawBatch(seed uint64, n int) batchPlan {
 	rng := rand.New(rand.NewPCG(seed, 1<<40+uint64(n)))
 	chance := func(percent int) bool { return rng.IntN(100) < percent }
-	p := batchPlan{kills: 10 + rng.IntN(14), share: n%2 == 1, jsonl: chance(30), retry: chance(70)}
+	p := batchPlan{kills: 10 + rng.IntN(14), share: n%2 == 1, retry: chance(70)}
 	first, rows := beginning{}, 5+rng.IntN(mostRows-4)
 	if sure := sureOfBatches(seed); n < len(sure) {
 		first, rows = sure[n], enoughRows+rng.IntN(mostRows+1-enoughRows)
@@ -102,8 +99,6 @@ func drawBatch(seed uint64, n int) batchPlan {
 	}
 	if chance(15) {
 		p.before = 1 + rng.IntN(3)
-	} else if chance(15) {
-		p.elsewhere = 1 + rng.IntN(3)
 	}
 	p.steps, p.sure, p.share = first.steps, len(first.steps), p.share || first.share
 	if p.sure == 0 && chance(10) {
@@ -113,13 +108,6 @@ func drawBatch(seed uint64, n int) batchPlan {
 		p.steps = append(p.steps, drawBatchStep(rng))
 	}
 	p.ending = drawDecisions(rng)
-	if p.elsewhere > 0 { // another machine pays some, so every apply needs the list
-		for _, s := range p.steps {
-			for i := range s.shots {
-				s.shots[i].noLookup = false
-			}
-		}
-	}
 	return p
 }
 

@@ -57,6 +57,5 @@
 //	go test ./e2e/torture -kills 4000 -seed 7 -v -timeout 0
 //	go test ./e2e/torture -run Batch -kills 4000 -seed 7 -v -timeout 0
 //	go test ./e2e/torture -run TestCrashes -kills 400 -journal "postgres://till@127.0.0.1:5432/till?sslmode=disable"
-//	go test ./e2e/torture -run TestBatchCrashes -kills 0 -step 'apply, with SIGINT' -v
 //	make torture N=20000 SEED=1
 package torture

@@ -23,9 +23,6 @@ var (
 	seed  = flag.Uint64("seed", 1, "what all of them draw their plans from")
 	place = flag.String("journal", "",
 		"address of a PostgreSQL database in which TestCrashes keeps the journal, instead of a file for each merchant")
-	atOnce   = flag.Int("at-once", 4, "how many orders are under way at the same time")
-	stepOnly = flag.String("step", "", "how a step begins: TestBatchCrashes begins with those batches only that have it")
-	oneOnly  = flag.String("mutant", "", "the only mutant that TestMutants and TestBatchMutants run")
 )
 
 var built programs
@@ -85,21 +82,25 @@ func TestCrashes(t *testing.T) {
 	}
 }
 
-// TestMutants gives the program bugs, and checks that the crash tests find them within 400 kills.
+// TestMutants gives the program bugs, and checks that the crash tests find them within 400 kills, or those of
+// batches in the beginnings that every run has.
 func TestMutants(t *testing.T) {
 	clean, patched := built.get(t)
-	for _, name := range mutants {
-		if *oneOnly != "" && *oneOnly != name {
-			continue
-		}
+	find := func(name string, kills int, crash func(r *run)) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRun(t, *seed, 400)
+			r := newRun(t, *seed, kills)
 			r.mutant, r.clean, r.patched = name, clean, patched
 			r.start()
-			r.all()
+			crash(r)
 			r.foundOut()
 		})
+	}
+	for _, name := range mutants {
+		find(name, 400, (*run).all)
+	}
+	for _, name := range batchMutants {
+		find(name, 0, func(r *run) { r.allBatches(pgtest.SharedIfInstalled(r.t)) })
 	}
 }
 
@@ -119,15 +120,11 @@ func (r *run) foundOut() {
 			}
 		}
 	}
-	first, _, _ := strings.Cut(r.violations[0], "\n")
-	r.t.Logf("found out after %d kills: %s", r.caughtAt, first)
-	if testing.Verbose() && *oneOnly != "" {
-		r.t.Log(r.violations[0])
-	}
+	r.t.Logf("found out after %d kills: %s", r.caughtAt, r.violations[0])
 }
 
 func newRun(t *testing.T, seed uint64, enough int) *run {
-	return &run{t: t, seed: seed, enough: enough, journal: *place, workers: *atOnce,
+	return &run{t: t, seed: seed, enough: enough, journal: *place, workers: 4,
 		attempts: map[int]*attempt{}, byWhat: map[string]int{}, byCommand: map[string]int{}, exits: map[int]int{},
 		usual: 30 * time.Millisecond, usualApply: 100 * time.Millisecond}
 }
@@ -226,7 +223,7 @@ func (r *run) wantsMore(batches, sure int) bool {
 	case batches < sure || !r.stopped():
 		return true
 	}
-	if r.mutant != "" || *stepOnly != "" || batches >= 3*sure {
+	if r.mutant != "" || batches >= 3*sure {
 		return false
 	}
 	missed := r.missed()
@@ -285,13 +282,6 @@ func (r *run) allBatches(server *pgtest.Server) {
 	slices.SortStableFunc(order, func(a, b int) int {
 		return cmp.Compare(sure[b].isFor(r.mutant), sure[a].isFor(r.mutant))
 	})
-	if *stepOnly != "" {
-		order = slices.DeleteFunc(order, func(n int) bool {
-			return !slices.ContainsFunc(sure[n].steps,
-				func(s batchStep) bool { return strings.HasPrefix(s.what, *stepOnly) })
-		})
-		sure = sure[:len(order)]
-	}
 	for n := 0; r.wantsMore(n, len(sure)); n++ {
 		r.orders++
 		if n < len(sure) {
@@ -312,26 +302,6 @@ func (b beginning) isFor(mutant string) int {
 		return 1
 	}
 	return 0
-}
-
-// TestBatchMutants gives the program bugs, and checks that the crash tests of batches find them in the
-// beginnings that every run has.
-func TestBatchMutants(t *testing.T) {
-	clean, patched := built.get(t)
-	for _, name := range batchMutants {
-		if *oneOnly != "" && *oneOnly != name {
-			continue
-		}
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			server := pgtest.SharedIfInstalled(t)
-			r := newRun(t, *seed, 0)
-			r.mutant, r.clean, r.patched = name, clean, patched
-			r.start()
-			r.allBatches(server)
-			r.foundOut()
-		})
-	}
 }
 
 // report logs what has happened, and returns how often the ledger did what.
