@@ -120,7 +120,7 @@ func reconcilesRun(name string) actor {
 func (p *process) halts() (all []string) {
 	for _, id := range slices.Sorted(maps.Keys(p.r.journal.now)) {
 		state := p.r.journal.now[id].state
-		if _, found := p.r.world.row(id); found && (state == "conflict" || state == "unknown" && !p.goesOn) {
+		if _, found := p.r.world.row(id); found && (state == "conflict" || state == "unknown") {
 			all = append(all, id)
 		}
 	}
@@ -144,7 +144,7 @@ func (p *process) applied(err error) {
 			continue
 		}
 		state, w := p.r.journal.now[id].state, p.r.service.find(id)
-		settled := state == "accepted" || state == "rejected" || state == "unknown" && p.goesOn
+		settled := state == "accepted" || state == "rejected"
 		if !settled && len(p.r.world.stages[p.stage]) == 1 {
 			p.r.violated("%s reports no error for its plan, and order %s is %s", p.name, id, state)
 		}
@@ -161,7 +161,7 @@ func (r *run) mayGoOn(w *withdrawal) {
 		r.violated("%s has sent order %s, although order %s was not settled when it began", p.name,
 			w.orderID, p.halted[0])
 	}
-	if p.plan != nil && !p.goesOn {
+	if p.plan != nil {
 		for _, id := range p.halts() {
 			if r.owner[id] == p && id != w.orderID && r.changed[id] <= r.changed[w.orderID] { // before it was claimed
 				r.violated("%s has sent order %s, although its order %s has become unknown", p.name,
@@ -195,7 +195,6 @@ func (s *service) alter(orderID string) {
 // foundWorlds returns the worlds in which the list, another program or a person knows more than the journal.
 func foundWorlds() []*world {
 	two := []string{row(8, "0.1"), row(9, "0.2")}
-	goesOn := payout.ApplyOptions{KeepGoing: true}
 	alters := event{what: "the service alters the amount of order 8",
 		ready: func(r *run) bool { return r.service.find("8") != nil },
 		do:    func(r *run) { r.service.alter("8") }}
@@ -210,9 +209,6 @@ func foundWorlds() []*world {
 			stages: [][]actor{{begins("A")}, {applies("C"), sends("B", "8", 5)}}, plan: two[:1]},
 		{name: "differs", about: "another program pays an order of a plan with another amount",
 			stages: [][]actor{{pays("8", 7)}, {applies("A")}, {applies("B")}}, plan: two},
-		{name: "goes-on", about: "an order of a plan becomes unknown, and only the third process goes on",
-			stages: [][]actor{{applies("A")}, {applies("B")}, {appliesWith("C", goesOn)}}, plan: two,
-			service: conduct{lost: 1}},
 		{name: "meanwhile", about: "the orders of a run are reconciled while it is applied",
 			stages: [][]actor{{begins("A")}, {reconcilesRun("B"), applies("C")}}, plan: two[:1],
 			service: conduct{creates: []choice{lostAnswer}}},

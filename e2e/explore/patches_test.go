@@ -112,18 +112,6 @@ var patches = []overlay.Patch{
 `, New: `
 		} else if next == nil || recording != nil && !mutant("lost-together") {
 `},
-	{File: "pkg/payout/apply_send.go", Old: `
-		if s.inRow++; !s.options.KeepGoing ||`, New: `
-		if s.inRow++; !s.options.KeepGoing && !mutant("past-unknown") ||`},
-	{File: "pkg/payout/outcome.go", Old: `
-	case !errors.As(err, &call) || call.Outcome != api.Rejected:
-`, New: `
-	case mutant("reset-not-sent") && errors.As(err, &call) && call.Status == 0:
-		return order.SaidNothing
-	case mutant("redirect-rejected") && errors.As(err, &call) && call.Status == 307:
-		return order.WasRejected
-	case !errors.As(err, &call) || call.Outcome != api.Rejected:
-`},
 	{File: "pkg/payout/reconcile.go", Old: `
 	if !r.Listed {
 		return r, nil
@@ -148,7 +136,7 @@ var patches = []overlay.Patch{
 			o.Sent, o.Attempts = o.Created, o.Attempts[:min(1, len(o.Attempts))]
 		}
 		wait := s.options.SettleAfter - o.Age(began, known)
-		if !o.Sent.IsZero() && wait > 0 && !mutant("no-settle-after") {
+		if !o.Sent.IsZero() && wait > 0 {
 `},
 	{File: "pkg/payout/list.go", Old: `
 	found := now.with(earlier)
@@ -179,22 +167,11 @@ var patches = []overlay.Patch{
 `},
 	{File: "pkg/payout/apply_send.go", Old: `
 		if unknown > 0 && !s.options.KeepGoing {`, New: `
-		if unknown > 0 && !s.options.KeepGoing && !mutant("resend-unknown") && !mutant("begins-unknown") {`},
+		if unknown > 0 && !s.options.KeepGoing && !mutant("resend-unknown") {`},
 	{File: "pkg/payout/apply_send.go", Old: `
 	if t.States[StateUnknown] > 0 && !a.options.KeepGoing {
 `, New: `
-	if t.States[StateUnknown] > 0 && !a.options.KeepGoing && !mutant("resend-unknown") &&
-		!mutant("begins-unknown") {
-`},
-	{File: "pkg/api/call.go", Old: `
-	switch status {
-	case 400, 401, 403, 404, 405, 413, 415, 422, 429:
-`, New: `
-	if mutant("error-rejected") && status == 500 {
-		return true
-	}
-	switch status {
-	case 400, 401, 403, 404, 405, 413, 415, 422, 429:
+	if t.States[StateUnknown] > 0 && !a.options.KeepGoing && !mutant("resend-unknown") {
 `},
 	{File: "pkg/payout/apply.go", Old: `
 		part[i] = dueRow{r, o}

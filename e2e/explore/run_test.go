@@ -94,7 +94,6 @@ type process struct {
 	ended   bool
 	found   map[string]int // the steps at which it has last seen each order on a list
 	halted  []string       // orders that keep it from sending more of its plan
-	goesOn  bool           // it sends the rest of its plan although an order is unknown
 
 	interrupted bool
 	seen        uint64            // hash of everything that it has learned

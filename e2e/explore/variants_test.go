@@ -29,7 +29,6 @@ func variants() []variant {
 		{"no-sync", "twice", cost{0, 0}},           // a commit is not there yet when it returns
 		{"reap-planned", "twice", cost{0, 1}},      // what a dead process was sending may be sent again
 		{"retry-timeout", "faults", cost{0, 1}},    // a time-out is answered with a second call
-		{"follow-307", "faults", cost{0, 1}},       // a redirect is followed, with the body
 		{"report-first", "twice", cost{0, 0}},      // the id is told before it is recorded
 		{"unknown-no", "faults", cost{0, 1}},       // an unknown outcome is recorded as a rejection
 		{"absent-not-sent", "late", cost{0, 0}},    // an order that is not on the list was not sent
@@ -58,10 +57,6 @@ func variants() []variant {
 		{"claims-accepted", "twice", cost{1, 0}},     // a claim may be of an order that was accepted
 		{"commit-ignored", "twice", cost{0, 1}},      // an error of a commit is ignored
 		{"unrecorded-accepted", "twice", cost{0, 1}}, // an order is reported, and was not recorded
-		{"reset-not-sent", "faults", cost{0, 1}},     // a broken connection is taken for an unsent request
-		{"redirect-rejected", "faults", cost{0, 1}},  // a redirect is taken for a rejection
-		{"error-rejected", "faults", cost{0, 1}},     // a 500 is taken for a rejection
-		{"no-settle-after", "late", cost{0, 0}},      // a decision is made while the request may arrive
 		{"wrong-clock", "late", cost{1, 0}},          // the clocks are not compared before a decision
 		{"failed-list", "stale", cost{0, 1}},         // an order is sent although the list cannot be read
 
@@ -71,8 +66,6 @@ func variants() []variant {
 		{"forget-earlier", "stale", cost{0, 2}},          // the last two scans count, and no earlier one
 		{"row-of-order", "rewritten", cost{0, 0}},        // a row is sent as its order is in the journal
 		{"past-conflict", "differs", cost{0, 0}},         // an order in conflict does not keep a run from sending
-		{"begins-unknown", "goes-on", cost{0, 0}},        // nor does an unknown one when the run begins
-		{"past-unknown", "goes-on", cost{0, 0}},          // nor does one that becomes unknown during the run
 		{"interrupted-sends", "interrupted", cost{1, 0}}, // an interrupted process still sends its claim
 		{"settle-by-creation", "again", cost{0, 1}},      // the time to wait begins before the order was sent
 		{"gives-up", "decides", cost{1, 1}},              // an outcome is not tried again after the machine slept

@@ -160,7 +160,6 @@ func corrects(name string, rows ...string) actor {
 func (p *process) applies(file string, rows []string, o payout.ApplyOptions) {
 	applier, err := p.begin(file, rows, o)
 	var t payout.Tally
-	p.goesOn = o.KeepGoing
 	halts := p.halts()
 	if err == nil {
 		t, err = applier.LookUp(p.given)

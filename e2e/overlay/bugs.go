@@ -5,17 +5,6 @@ package overlay
 func Bugs() []Patch {
 	return []Patch{
 		// Of the call and its outcome.
-		{"pkg/api/call.go", `
-	if resp.StatusCode() != http.StatusOK {
-		return nil, c.refused(r, resp, got.text)
-`, `
-	if mutant("follow-307") && resp.StatusCode() == http.StatusTemporaryRedirect {
-		r.query = "again"
-		return c.exchange(ctx, r)
-	}
-	if resp.StatusCode() != http.StatusOK {
-		return nil, c.refused(r, resp, got.text)
-`},
 		{"pkg/payout/send.go", `
 		if late := s.elapsed(ticket.Began); late > latest {
 `, `
