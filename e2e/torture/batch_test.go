@@ -332,8 +332,7 @@ func (b *batch) look() {
 	for n, o := range list {
 		r := b.file[n]
 		now[o.OrderID] = o
-		if o.OrderID != r.orderID || string(o.Currency) != r.currency || string(o.Amount) != r.json ||
-			o.Address != r.address || o.Memo != r.memo {
+		if o.OrderID != r.orderID || o.pays() != r.pays() {
 			b.wrong("row %d of the plan is order %s of %+v, and of the run in the journal %+v", n, r.orderID, r.content, o)
 		}
 	}
@@ -363,10 +362,8 @@ func (b *batch) look() {
 			b.wrong("order %s was paid as %s, and the journal says that it is %s", p.OrderID, p.ID, o.State)
 		}
 		r := b.file[slices.IndexFunc(b.file, func(r batchRow) bool { return r.orderID == p.OrderID })]
-		if string(p.Currency) != r.currency || string(p.Amount) != r.json || p.Address != r.address || p.Memo != r.memo ||
-			p.Callback != r.callback {
-			b.wrong("order %s was paid as %s %s %s %q, callback %q, where the plan says %+v", p.OrderID, p.Currency, p.Amount,
-				p.Address, p.Memo, p.Callback, r)
+		if p.pays() != r.pays() || p.Callback != r.callback {
+			b.wrong("order %s was paid as %q, callback %q, where the plan says %+v", p.OrderID, p.pays(), p.Callback, r)
 		}
 	}
 	var accepted []string
@@ -467,7 +464,7 @@ func (b *batch) judge(a *attempt, before map[string]row, several, retried bool) 
 		paid++
 		for id, o := range before {
 			if was := before[p.OrderID]; o.State == "unknown" && was.State != "unknown" && id != p.OrderID &&
-				sameContent(o, b.stood[p.OrderID]) && b.stood[id].State == "unknown" && !a.apply.duplicates {
+				o.pays() == b.stood[p.OrderID].pays() && b.stood[id].State == "unknown" && !a.apply.duplicates {
 				b.wrong("attempt %d paid order %s, which is the same as order %s, which was unknown", a.n, p.OrderID, id)
 			}
 		}
@@ -494,11 +491,6 @@ func (b *batch) judge(a *attempt, before map[string]row, several, retried bool) 
 	}
 	b.judgeRows(a, before, asked)
 	b.judgeExit(a, states, asked)
-}
-
-func sameContent(a, b row) bool {
-	return string(a.Currency) == string(b.Currency) && string(a.Amount) == string(b.Amount) &&
-		a.Address == b.Address && a.Memo == b.Memo
 }
 
 // lost reports whether an attempt may not have heard or recorded the outcomes of its calls.

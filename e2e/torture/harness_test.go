@@ -34,7 +34,6 @@ type run struct {
 	mutant         string
 	journal        string // of all worlds; empty if each has its own file
 	clean, patched string // the program without and with the points
-	workers        int
 
 	control  string // address of the ledger's controls
 	toLedger io.Writer
@@ -553,10 +552,17 @@ func differ(o row, p payment) string {
 		return fmt.Sprintf("it was paid as %s, and the journal says that it is %s", p.ID, o.State)
 	case o.ID != p.ID:
 		return fmt.Sprintf("it was paid as %s, and the journal says %s", p.ID, o.ID)
-	case string(o.Currency) != string(p.Currency) || string(o.Amount) != string(p.Amount) ||
-		o.Address != p.Address || o.Memo != p.Memo:
-		return fmt.Sprintf("the ledger has %s %s %s %q, and the journal %s %s %s %q", p.Currency, p.Amount, p.Address, p.Memo,
-			o.Currency, o.Amount, o.Address, o.Memo)
+	case o.pays() != p.pays():
+		return fmt.Sprintf("the ledger has %q, and the journal %q", p.pays(), o.pays())
 	}
 	return ""
 }
+
+// pays returns the content of an order: what is paid, and to whom.
+func (o row) pays() [4]string {
+	return [4]string{string(o.Currency), string(o.Amount), o.Address, o.Memo}
+}
+func (p payment) pays() [4]string {
+	return [4]string{string(p.Currency), string(p.Amount), p.Address, p.Memo}
+}
+func (c content) pays() [4]string { return [4]string{c.currency, c.json, c.address, c.memo} }

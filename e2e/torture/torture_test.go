@@ -124,7 +124,7 @@ func (r *run) foundOut() {
 }
 
 func newRun(t *testing.T, seed uint64, enough int) *run {
-	return &run{t: t, seed: seed, enough: enough, journal: *place, workers: 4,
+	return &run{t: t, seed: seed, enough: enough, journal: *place,
 		attempts: map[int]*attempt{}, byWhat: map[string]int{}, byCommand: map[string]int{}, exits: map[int]int{},
 		usual: 30 * time.Millisecond, usualApply: 100 * time.Millisecond}
 }
@@ -132,25 +132,11 @@ func newRun(t *testing.T, seed uint64, enough int) *run {
 // all creates one world after the other until there are enough kills.
 func (r *run) all() {
 	for n := 0; !r.stopped(); n++ {
-		w := r.world(n)
-		numbers := make(chan int)
-		var workers sync.WaitGroup
-		for range r.workers {
-			workers.Go(func() {
-				for number := range numbers {
-					w.torture(number)
-				}
-			})
-		}
-		for i := range ordersPerWorld {
-			if r.stopped() {
-				break
-			}
-			r.orders++
-			numbers <- n*ordersPerWorld + i
-		}
-		close(numbers)
-		workers.Wait()
+		w, i := r.world(n), 0
+		r.parallel(func() (number int, more bool) {
+			i++
+			return n*ordersPerWorld + i - 1, i <= ordersPerWorld && !r.stopped()
+		}, w.torture)
 		if !r.failed() {
 			w.finish()
 		}
@@ -161,6 +147,25 @@ func (r *run) all() {
 		}
 		w.ask("/remove", nil)
 	}
+}
+
+// parallel calls do with all numbers that next returns, several at a time.
+func (r *run) parallel(next func() (number int, more bool), do func(number int)) {
+	numbers := make(chan int)
+	var workers sync.WaitGroup
+	for range 4 {
+		workers.Go(func() {
+			for number := range numbers {
+				do(number)
+			}
+		})
+	}
+	for number, more := next(); more; number, more = next() {
+		r.orders++
+		numbers <- number
+	}
+	close(numbers)
+	workers.Wait()
 }
 
 func counts[K int | string](m map[K]int) string {
@@ -253,27 +258,6 @@ const ledgerDoes = "ledger does "
 // sureOfBatches.
 func (r *run) allBatches(server *pgtest.Server) {
 	r.journal = "" // each has its own
-	numbers := make(chan int)
-	var workers sync.WaitGroup
-	for range r.workers {
-		workers.Go(func() {
-			for n := range numbers {
-				p, where := drawBatch(r.seed, n), server
-				if !p.share {
-					where = nil
-				}
-				b := r.batch(n, p, where)
-				b.torture()
-				b.ask("/remove", nil)
-				if r.failed() && r.mutant == "" {
-					r.t.Logf("batch %d: its configuration and its journal are kept in %s %s", n, b.dir, b.journal)
-				} else {
-					os.RemoveAll(b.dir)
-					b.drop()
-				}
-			}
-		})
-	}
 	sure := sureOfBatches(r.seed)
 	order := make([]int, len(sure))
 	for n := range order {
@@ -282,16 +266,27 @@ func (r *run) allBatches(server *pgtest.Server) {
 	slices.SortStableFunc(order, func(a, b int) int {
 		return cmp.Compare(sure[b].isFor(r.mutant), sure[a].isFor(r.mutant))
 	})
-	for n := 0; r.wantsMore(n, len(sure)); n++ {
-		r.orders++
-		if n < len(sure) {
-			numbers <- order[n]
-		} else {
-			numbers <- n
+	n := -1
+	r.parallel(func() (number int, more bool) {
+		if n++; n < len(sure) {
+			return order[n], r.wantsMore(n, len(sure))
 		}
-	}
-	close(numbers)
-	workers.Wait()
+		return n, r.wantsMore(n, len(sure))
+	}, func(n int) {
+		p, where := drawBatch(r.seed, n), server
+		if !p.share {
+			where = nil
+		}
+		b := r.batch(n, p, where)
+		b.torture()
+		b.ask("/remove", nil)
+		if r.failed() && r.mutant == "" {
+			r.t.Logf("batch %d: its configuration and its journal are kept in %s %s", n, b.dir, b.journal)
+		} else {
+			os.RemoveAll(b.dir)
+			b.drop()
+		}
+	})
 }
 
 // isFor returns 1 if a batch begins at the point that shows a mutant, and otherwise 0. The run of a mutant
