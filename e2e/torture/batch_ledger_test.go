@@ -3,7 +3,10 @@
 package torture
 
 import (
+	"encoding/json"
 	"net/http"
+	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -66,4 +69,36 @@ func (l *ledger) paused(key string) {
 		time.Sleep(2 * time.Millisecond)
 		l.mu.Lock()
 	}
+}
+
+// instruct notes the instructions for an attempt, over ends one, so that its calls that still wait get their
+// answer, and forget keeps the lists of a long run short. The caller of all three holds the lock.
+func (l *ledger) instruct(q url.Values) any {
+	var s script
+	if err := json.Unmarshal([]byte(q.Get("script")), &s); err != nil {
+		panic(err)
+	}
+	l.scripts[s.Attempt], l.at[q.Get("key")], l.released[s.Attempt] = s.Rows, s.Attempt, make(chan struct{})
+	return nil
+}
+
+func (l *ledger) over(q url.Values) any {
+	n, _ := strconv.Atoi(q.Get("n"))
+	if l.released[n] != nil {
+		close(l.released[n])
+		delete(l.released, n)
+	}
+	return nil
+}
+
+func (l *ledger) forget(q url.Values) any {
+	key := q.Get("key")
+	l.payments = slices.DeleteFunc(l.payments, func(p payment) bool { return p.Key == key })
+	for _, c := range l.creates[key] {
+		delete(l.scripts, c.Attempt)
+	}
+	delete(l.creates, key)
+	delete(l.at, key)
+	delete(l.steady, key)
+	return nil
 }

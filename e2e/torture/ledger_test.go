@@ -135,39 +135,15 @@ func (l *ledger) controls() http.Handler {
 			delete(l.doors, q.Get("door"))
 			return nil
 		},
-		"/script": func(q url.Values) any {
-			var s script
-			if err := json.Unmarshal([]byte(q.Get("script")), &s); err != nil {
-				panic(err)
-			}
-			l.scripts[s.Attempt], l.at[q.Get("key")], l.released[s.Attempt] = s.Rows, s.Attempt, make(chan struct{})
-			return nil
-		},
+		"/script": l.instruct,
+		"/over":   l.over,
+		"/forget": l.forget,
 		"/steady": func(q url.Values) any {
 			l.steady[q.Get("key")] = q.Get("steady") == "true"
 			return nil
 		},
 		"/pause-at": func(q url.Values) any {
 			l.pauses[q.Get("key")], _ = strconv.Atoi(q.Get("payments"))
-			return nil
-		},
-		"/over": func(q url.Values) any { // calls of an attempt that still wait get their answer
-			n, _ := strconv.Atoi(q.Get("n"))
-			if l.released[n] != nil {
-				close(l.released[n])
-				delete(l.released, n)
-			}
-			return nil
-		},
-		"/forget": func(q url.Values) any { // keeps the lists of a long run short
-			key := q.Get("key")
-			l.payments = slices.DeleteFunc(l.payments, func(p payment) bool { return p.Key == key })
-			for _, c := range l.creates[key] {
-				delete(l.scripts, c.Attempt)
-			}
-			delete(l.creates, key)
-			delete(l.at, key)
-			delete(l.steady, key)
 			return nil
 		},
 	} {
