@@ -111,8 +111,17 @@ func (c *conn) statement(query string, args []driver.NamedValue, do func() (stri
 		return err
 	}
 	at := &point{what: strings.TrimSpace("reads " + table), silent: true, choices: []choice{{}, dead}}
-	if c.p.pass(at).kind == dies {
+	return c.pass(at)
+}
+
+// pass lets the process wait for its turn, after which it may be dead or the connection broken.
+func (c *conn) pass(at *point) error {
+	switch c.p.pass(at).kind {
+	case dies:
 		return errGone
+	case breaks:
+		c.breakNow()
+		return errBroken
 	}
 	return nil
 }
@@ -204,12 +213,8 @@ func (c *conn) commit(do func() (string, error)) error {
 	}
 	faults := []choice{{}, {breaks, "and loses the connection to the journal"}, dead}
 	at := &point{what: "is about to commit", choices: faults, silent: true}
-	switch c.p.pass(at).kind {
-	case dies:
-		return errGone
-	case breaks:
-		c.breakNow()
-		return errBroken
+	if err := c.pass(at); err != nil {
+		return err
 	}
 	if _, err := do(); err != nil {
 		return err
@@ -222,14 +227,7 @@ func (c *conn) commit(do func() (string, error)) error {
 		changed = " a change of " + tables
 	}
 	at = &point{what: "has committed" + changed, choices: faults}
-	switch c.p.pass(at).kind {
-	case dies:
-		return errGone
-	case breaks:
-		c.breakNow()
-		return errBroken
-	}
-	return nil
+	return c.pass(at)
 }
 
 // breakNow ends the session: the database undoes its transaction and releases its locks.
