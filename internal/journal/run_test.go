@@ -162,34 +162,24 @@ func TestBeginRunWhole(t *testing.T) {
 	})
 }
 
+// TestClaimOfARun checks that a run sends its own row and nothing else, even if the order was recorded before with
+// another callback and note.
 func TestClaimOfARun(t *testing.T) {
-	eachJournal(t, func(t *testing.T, j *book) {
-		run := mustBegin(t, j, Run{Name: "cafe", Digest: "cafe"}, row("1"), row("2"))
-		c := claim("1")
-		c.Run, c.Note, c.SameContent = "cafe", "note 1", true
-		c.Amount.Minor++
-		wantErr(t, "with other content", Exists)(j.Claim(t.Context(), c))
-		c.Amount.Minor--
-		mustFinish(t, j, mustClaim(t, j, c), rejected)
-		if o := wantState(t, j, "1", order.Rejected); !o.SentBy("cafe") || o.Note != "note 1" {
-			t.Errorf("the order is %+v", o)
-		}
-		wantRows(t, j, run, "1 rejected", "2 planned")
-	})
-}
-
-// TestClaimIsOfTheRow checks that a run sends its own row, even if the order was recorded before with another
-// callback and note.
-func TestClaimIsOfTheRow(t *testing.T) {
 	eachJournal(t, func(t *testing.T, j *book) {
 		bring(t, j, "1", order.Planned)
 		r := row("1")
 		r.Callback, r.Note = "http://shop.test/other", "other"
-		run := mustBegin(t, j, Run{Name: "cafe", Digest: "cafe"}, r)
-		ticket := mustClaim(t, j, rowClaims(t, j.Ledger, run)[0])
-		if o := ticket.Order(); o.Callback != r.Callback || o.Note != r.Note || o.Content != r.Content || o.Run != "cafe" {
+		run := mustBegin(t, j, Run{Name: "cafe", Digest: "cafe"}, r, row("2"))
+		c := rowClaims(t, j.Ledger, run)[0]
+		changed := c
+		changed.Amount.Minor++
+		wantErr(t, "with other content", Exists)(j.Claim(t.Context(), changed))
+		ticket := mustClaim(t, j, c)
+		if o := ticket.Order(); o.Callback != r.Callback || o.Note != r.Note || o.Content != r.Content || !o.SentBy("cafe") {
 			t.Errorf("it sends %+v", o)
 		}
+		mustFinish(t, j, ticket, rejected)
+		wantRows(t, j, run, "1 rejected", "2 planned")
 	})
 }
 
