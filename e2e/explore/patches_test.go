@@ -257,9 +257,9 @@ var patches = []overlay.Patch{
 		if batch[other.Run] && other.Run != a.plan.Name() && !mutant("batch-together") {
 `},
 	{File: "internal/journal/claim.go", Old: `
-	if err := t.isNewest(a.id, c.Run, c.Batch); err != nil {
+	if err := t.stillNewest(a.id, c.Run, c.Batch, c.Run); err != nil {
 `, New: `
-	if err := t.isNewest(a.id, c.Run, c.Batch); err != nil && !mutant("batch-goes-on") {
+	if err := t.stillNewest(a.id, c.Run, c.Batch, c.Run); err != nil && !mutant("batch-goes-on") {
 `},
 	{File: "internal/journal/transition.go", Old: `
 	if o.State != "" {

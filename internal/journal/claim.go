@@ -3,7 +3,6 @@ package journal
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"example.com/till/pkg/api"
@@ -143,7 +142,7 @@ func (t *tx) allows(a *lockedAccount, c Claim) error {
 	if a.frozen {
 		return t.frozen(a)
 	}
-	if err := t.isNewest(a.id, c.Run, c.Batch); err != nil {
+	if err := t.stillNewest(a.id, c.Run, c.Batch, c.Run); err != nil {
 		return err
 	}
 	if err := t.withinBudgets(a, c.Budgets, api.Big(c.Amount)); err != nil {
@@ -153,15 +152,6 @@ func (t *tx) allows(a *lockedAccount, c Claim) error {
 		return err
 	}
 	return t.tieKey(a, c.Key)
-}
-
-// isNewest returns an Error if a newer run of the run's batch has begun. In PostgreSQL, it can begin while
-// this process has lost its connections and looks dead.
-func (t *tx) isNewest(account int64, run, batch string) error {
-	if newest := t.newestOf(account, batch); batch != "" && newest != run {
-		return &Error{Kind: BatchChanged, Run: run, Msg: fmt.Sprintf("is of the batch %q, which has gone on with run %s", batch, newest)}
-	}
-	return nil
 }
 
 // duplicates returns an Error if another order with the same content forbids the claim.

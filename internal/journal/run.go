@@ -99,7 +99,7 @@ func (t *tx) enterRun(account int64, r Run) (run Run, begun bool, err error) {
 		run, err = t.continueRun(account, run, r)
 		return run, true, err
 	}
-	if err := t.stillNewest(account, r); err != nil {
+	if err := t.stillNewest(account, r.Name, r.Batch, r.Since); err != nil {
 		return run, false, err
 	}
 	t.holdLock()
@@ -117,7 +117,7 @@ func (t *tx) continueRun(account int64, run, now Run) (Run, error) {
 	if run.Digest != now.Digest {
 		return run, &Error{Kind: RunChanged, Run: run.Name, Msg: "belongs to another plan: make a new plan"}
 	}
-	if err := t.isNewest(account, run.Name, run.Batch); err != nil {
+	if err := t.stillNewest(account, run.Name, run.Batch, run.Name); err != nil {
 		return run, err
 	}
 	run.Before, run.Required = max(run.Before, now.Before), max(run.Required, now.Required)
@@ -126,21 +126,17 @@ func (t *tx) continueRun(account int64, run, now Run) (Run, error) {
 	return run, nil
 }
 
-// stillNewest refuses a plan if a run of its batch has begun since the plan was made.
-func (t *tx) stillNewest(account int64, r Run) error {
-	if newest := t.newestOf(account, r.Batch); newest != r.Since {
-		return &Error{Kind: BatchChanged, Run: r.Name,
-			Msg: fmt.Sprintf("is of the batch %q, and its run %s has begun since the plan was made", r.Batch, newest)}
+// stillNewest refuses a run if another run of its batch has begun since the last one that is known. In PostgreSQL,
+// it can begin while this process has lost its connections and looks dead.
+func (t *tx) stillNewest(account int64, run, batch, last string) error {
+	if batch == "" {
+		return nil
+	}
+	newest := one[string](t, `SELECT name FROM runs WHERE account = ?1 AND batch = ?2 AND began <> '' ORDER BY id DESC LIMIT 1`, account, batch)
+	if newest != last {
+		return &Error{Kind: BatchChanged, Run: run, Msg: fmt.Sprintf("is of the batch %q, which has gone on with run %s since", batch, newest)}
 	}
 	return nil
-}
-
-// newestOf returns the run of a batch that began last; empty: there is none.
-func (t *tx) newestOf(account int64, batch string) (run string) {
-	if batch == "" {
-		return ""
-	}
-	return one[string](t, `SELECT name FROM runs WHERE account = ?1 AND batch = ?2 AND began <> '' ORDER BY id DESC LIMIT 1`, account, batch)
 }
 
 const (
@@ -169,7 +165,7 @@ func (l *Ledger) recordRows(ctx context.Context, run *Run, rows iter.Seq2[Row, e
 		time.Sleep(betweenPieces)
 	}
 	return l.locked(ctx, func(t *tx, a *lockedAccount) error {
-		if err := t.stillNewest(a.id, *run); err != nil {
+		if err := t.stillNewest(a.id, run.Name, run.Batch, run.Since); err != nil {
 			return err
 		}
 		if err := t.recordPiece(a.id, run, piece, place); err != nil {
