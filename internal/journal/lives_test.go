@@ -91,7 +91,8 @@ func (l *life) happens(t *testing.T, what string, before Record) (Record, error)
 	}
 	switch verb {
 	case "claim", "claim other", "claim unless rejected":
-		c := Claim{OrderID: "1", Content: coffee, Key: "key1", Budgets: perDay(1_000_000), NotRejected: verb == "claim unless rejected"}
+		c := Claim{OrderID: "1", Content: coffee, Key: "key1", Budgets: perDay(1_000_000),
+			NotRejected: verb == "claim unless rejected"}
 		if verb == "claim other" {
 			c.Amount.Minor *= 10
 		}
@@ -177,9 +178,9 @@ var lives = map[string]string{
 	"claim, unknown, differs w1, claim! exists, claim other! exists": "conflict w1",
 
 	// A rejection settles only its own attempt, and an attempt that says nothing leaves a decision as it is.
-	"claim, unknown, not sent, claim, rejected":                                                    "unknown: no funds",
-	"claim, unknown, not sent, claim, rejected, not sent, claim, limited":                          "planned, decided: too many",
-	"claim, unknown, not sent, claim other! exists, claim > sending, limited, claim other! exists": "planned, decided",
+	"claim, unknown, not sent, claim, rejected":                                          "unknown: no funds",
+	"claim, unknown, not sent, claim, rejected, not sent, claim, limited":                "planned, decided: too many",
+	"claim, unknown, not sent, claim other! exists, claim, limited, claim other! exists": "planned, decided",
 
 	// The service shows it in a scan that settles it.
 	"found w1":                             "accepted w1: found",
@@ -223,13 +224,13 @@ var lives = map[string]string{
 	// A person decides.
 	"not sent! not found":   "",
 	"paid as w1! not found": "",
-	"claim, not sent! order changed, paid as w1! order changed":                                           "sending",
-	"claim, not left, not sent! order changed, paid as w1! order changed":                                 "planned",
-	"claim, rejected, not sent! order changed, paid as w1! order changed":                                 "rejected",
-	"claim, accepted w1, not sent! order changed, paid as w1! order changed":                              "accepted w1",
-	"claim, unknown, not sent > planned, paid as w2 > accepted, not sent > planned, not sent, paid as w3": "accepted w3, decided: say",
-	"claim, unknown, differs w1, not sent! shown, paid as w1":                                             "accepted w1, decided",
-	"claim, accepted w1, differs w2, not sent! shown, paid as w1":                                         "accepted w1, decided",
+	"claim, not sent! order changed, paid as w1! order changed":                                 "sending",
+	"claim, not left, not sent! order changed, paid as w1! order changed":                       "planned",
+	"claim, rejected, not sent! order changed, paid as w1! order changed":                       "rejected",
+	"claim, accepted w1, not sent! order changed, paid as w1! order changed":                    "accepted w1",
+	"claim, unknown, not sent > planned, paid as w2 > accepted, not sent, not sent, paid as w3": "accepted w3, decided: say",
+	"claim, unknown, differs w1, not sent! shown, paid as w1":                                   "accepted w1, decided",
+	"claim, accepted w1, differs w2, not sent! shown, paid as w1":                               "accepted w1, decided",
 
 	// Its sender was taken for dead, and comes back with an outcome.
 	"claim, dies > unknown, first rejected":                                    "rejected",

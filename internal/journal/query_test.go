@@ -241,7 +241,8 @@ func TestFilters(t *testing.T) {
 			wantOrders(t, fmt.Sprintf("%+v", f), j.Orders(t.Context(), f), strings.Split(want, ", ")...)
 		}
 		// The service may have these, or a person says that it has them, and it has never shown them.
-		for id, d := range map[string]Decision{"not sent": {NotSent: true, Reason: "x"}, "paid as": {PaidAs: "w9"}, "seen": {}} {
+		for id, d := range map[string]Decision{"not sent": {NotSent: true, Reason: "x"}, "paid as": {PaidAs: "w9"},
+			"seen": {}} {
 			bring(t, j, id, order.Unknown)
 			if d.OrderID = id; id != "seen" {
 				mustDecide(t, j, d)
