@@ -224,13 +224,13 @@ var lives = map[string]string{
 	// A person decides.
 	"not sent! not found":   "",
 	"paid as w1! not found": "",
-	"claim, not sent! order changed, paid as w1! order changed":                                 "sending",
-	"claim, not left, not sent! order changed, paid as w1! order changed":                       "planned",
-	"claim, rejected, not sent! order changed, paid as w1! order changed":                       "rejected",
-	"claim, accepted w1, not sent! order changed, paid as w1! order changed":                    "accepted w1",
-	"claim, unknown, not sent > planned, paid as w2 > accepted, not sent, not sent, paid as w3": "accepted w3, decided: say",
-	"claim, unknown, differs w1, not sent! shown, paid as w1":                                   "accepted w1, decided",
-	"claim, accepted w1, differs w2, not sent! shown, paid as w1":                               "accepted w1, decided",
+	"claim, not sent! order changed, paid as w1! order changed":                      "sending",
+	"claim, not left, not sent! order changed, paid as w1! order changed":            "planned",
+	"claim, rejected, not sent! order changed, paid as w1! order changed":            "rejected",
+	"claim, accepted w1, not sent! order changed, paid as w1! order changed":         "accepted w1",
+	"claim, unknown, not sent > planned, paid as w2, not sent, not sent, paid as w3": "accepted w3, decided: say",
+	"claim, unknown, differs w1, not sent! shown, paid as w1":                        "accepted w1, decided",
+	"claim, accepted w1, differs w2, not sent! shown, paid as w1":                    "accepted w1, decided",
 
 	// Its sender was taken for dead, and comes back with an outcome.
 	"claim, dies > unknown, first rejected":                                    "rejected",
