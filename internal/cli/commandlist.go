@@ -9,6 +9,7 @@ import (
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
+	"example.com/till/internal/views"
 	"example.com/till/pkg/schema"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -149,7 +150,7 @@ func heeded(cmd *cobra.Command) (names []string) {
 func commandView(money.Registry) render.View[commandLine] {
 	type row = commandLine
 	words := func(list any) string { return strings.Trim(fmt.Sprint(list), "[]") }
-	return render.ViewOf(func(c row) string { return c.Command },
+	return views.Of(func(c row) string { return c.Command }, render.Value[row](),
 		render.Field("command", "the command", render.Own, func(c row) string { return c.Command }),
 		render.Field("writes", "what it may change: money, service, sandbox, files", render.Own,
 			func(c row) string { return words(c.Writes) }),

@@ -10,6 +10,7 @@ import (
 	"example.com/till/internal/money"
 	"example.com/till/internal/near"
 	"example.com/till/internal/render"
+	"example.com/till/internal/views"
 	"example.com/till/pkg/schema"
 	"github.com/spf13/cobra"
 )
@@ -69,7 +70,7 @@ func printSchema(a *cmdutil.App, cmd *cobra.Command, name string) error {
 
 func schemaNamesView(money.Registry) render.View[string] {
 	own := func(name string) string { return name }
-	return render.ViewOf(own, render.Field("name", "what there is a schema of: a command, or another name", render.Own, own))
+	return views.Of(own, render.Value[string](), render.Field("name", "what there is a schema of: a command, or another name", render.Own, own))
 }
 
 // schemaJSON is what every schema has.
