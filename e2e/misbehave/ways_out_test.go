@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/exit"
 	"golang.org/x/crypto/ssh"
 )
 
@@ -297,7 +297,7 @@ func TestWaysOut(t *testing.T) {
 	for _, row := range regexp.MustCompile(`(?m)^\| (.*?): .* \| (.*) \|$`).FindAllStringSubmatch(table, -1) {
 		ways[row[1]] = row[2]
 	}
-	for _, rule := range cmdutil.Rules() {
+	for _, rule := range exit.Rules() {
 		if !slices.ContainsFunc(slices.Collect(maps.Keys(ways)),
 			func(row string) bool { return strings.Contains(row, "`"+rule.Name+"`") }) {
 			t.Errorf("the table has no row for the rule %s", rule.Name)

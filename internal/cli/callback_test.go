@@ -13,7 +13,7 @@ import (
 	"sync"
 	"testing"
 
-	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/exit"
 	"example.com/till/pkg/api"
 )
 
@@ -139,7 +139,7 @@ func TestCallbackListenEndsInPart(t *testing.T) {
 			eventually(t, "the line", func() bool { return l.out.String() == "[1]\n" })
 			l.stop()
 		}
-		if f := l.wait(t); f.code != cmdutil.ExitPartial {
+		if f := l.wait(t); f.code != exit.Partial {
 			t.Errorf("%s: %+v", name, f)
 		}
 	}

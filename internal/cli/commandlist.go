@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
@@ -36,7 +37,7 @@ type commandLine struct {
 	Arguments   []argumentLine `json:"arguments"`
 	Flags       []flagLine     `json:"flags"`
 	GlobalFlags []string       `json:"global_flags"` // those that it heeds
-	Writes      []cmdutil.Deed `json:"writes"`
+	Writes      []cmdline.Deed `json:"writes"`
 	Asks        bool           `json:"asks"`
 	ExitCodes   []int          `json:"exit_codes"`
 	Schema      string         `json:"schema,omitempty"`
@@ -65,7 +66,7 @@ func commandLines(root *cobra.Command) []commandLine {
 	var walk func(*cobra.Command)
 	walk = func(cmd *cobra.Command) {
 		for _, child := range cmd.Commands() {
-			if cmdutil.IsAnnotated(child) {
+			if cmdline.IsAnnotated(child) {
 				all = append(all, lineOf(child))
 			}
 			walk(child)
@@ -79,9 +80,9 @@ func commandLines(root *cobra.Command) []commandLine {
 func lineOf(cmd *cobra.Command) commandLine {
 	line := commandLine{Command: cmd.CommandPath(), About: cmd.Short, Flags: linesOf(cmd.LocalNonPersistentFlags()),
 		Arguments: []argumentLine{}, GlobalFlags: append([]string{}, heeded(cmd)...),
-		Writes: append([]cmdutil.Deed{}, cmdutil.Writes(cmd)...), Asks: cmdutil.Does(cmd, cmdutil.Asks),
-		ExitCodes: cmdutil.CodesOf(cmd)}
-	if name := cmdutil.CommandName(cmd); schema.Of(name) != nil {
+		Writes: append([]cmdline.Deed{}, cmdline.Writes(cmd)...), Asks: cmdline.Does(cmd, cmdline.Asks),
+		ExitCodes: cmdline.CodesOf(cmd)}
+	if name := cmdline.CommandName(cmd); schema.Of(name) != nil {
 		line.Schema = name
 	}
 	for _, word := range strings.Fields(cmd.Use)[1:] {
@@ -122,24 +123,24 @@ func linesOf(flags *pflag.FlagSet) []flagLine {
 
 // heeded returns the global flags that a command heeds, those of its output first.
 func heeded(cmd *cobra.Command) (names []string) {
-	if schema.Of(cmdutil.CommandName(cmd)) != nil {
+	if schema.Of(cmdline.CommandName(cmd)) != nil {
 		names = append(names, "output", "jq", "template", "quiet")
 	}
 	if cmd.Annotations[cmdutil.ColumnsKey] != "" {
 		names = append(names, "columns", "sort", "csv-for", "locale", "no-headers")
 	}
 	for _, add := range []struct {
-		deed  cmdutil.Deed
+		deed  cmdline.Deed
 		flags string
 	}{
-		{cmdutil.Asks, "yes no-input"}, {cmdutil.DryRun, "dry-run"}, {cmdutil.Calls, "timeout retries debug api-key-file"},
-		{cmdutil.Journal, "journal"},
+		{cmdline.Asks, "yes no-input"}, {cmdline.DryRun, "dry-run"}, {cmdline.Calls, "timeout retries debug api-key-file"},
+		{cmdline.Journal, "journal"},
 	} {
-		if cmdutil.Does(cmd, add.deed) {
+		if cmdline.Does(cmd, add.deed) {
 			names = append(names, strings.Fields(add.flags)...)
 		}
 	}
-	if cmdutil.IsAnnotated(cmd) && !cmdutil.Does(cmd, cmdutil.Alone) {
+	if cmdline.IsAnnotated(cmd) && !cmdline.Does(cmd, cmdline.Alone) {
 		names = append(names, "profile", "sandbox", "base-url", "config")
 	}
 	return slices.DeleteFunc(append(names, "color"), func(name string) bool { // a wait has a --timeout of its own

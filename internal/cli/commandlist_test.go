@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/exit"
 	"example.com/till/pkg/schema"
 	"github.com/google/go-cmp/cmp"
 )
@@ -98,7 +98,7 @@ func TestArguments(t *testing.T) {
 func TestExitCodesOfCommands(t *testing.T) {
 	for _, line := range commandLines(Tree()) {
 		for _, code := range line.ExitCodes {
-			if cmdutil.KindOf(code).Meaning == "" {
+			if exit.KindOf(code).Meaning == "" {
 				t.Errorf("%s: till has no exit code %d", line.Command, code)
 			}
 		}

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"strings"
 
+	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/near"
 	"github.com/spf13/cobra"
 )
@@ -16,7 +18,7 @@ import (
 // and orders, and the service for resellers. If it cannot read them, it offers nothing and prints nothing,
 // because the shell would take every word on standard output for an offer.
 //
-// An offer has letters, digits, blanks and little else; see cmdutil.Harmless. The shells quote its blanks. cobra's
+// An offer has letters, digits, blanks and little else; see cmdline.Harmless. The shells quote its blanks. cobra's
 // script for bash does so only for a single offer, and not for the common prefix of several; see quoteAll.
 
 func completionCommand(a *cmdutil.App) *cobra.Command {
@@ -24,7 +26,7 @@ func completionCommand(a *cmdutil.App) *cobra.Command {
 	return &cobra.Command{
 		Use:       "completion " + strings.Join(shells, "|"),
 		Short:     "Print a script for the completion of command lines",
-		Args:      cmdutil.Args("the name of a shell: " + strings.Join(shells, ", ")),
+		Args:      cmdline.Args("the name of a shell: " + strings.Join(shells, ", ")),
 		ValidArgs: shells,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			script, err := completionScript(cmd.Root(), args[0])
@@ -32,7 +34,7 @@ func completionCommand(a *cmdutil.App) *cobra.Command {
 				return err
 			}
 			if script == nil {
-				return cmdutil.UsageError(fmt.Sprintf("till completion: there is no script for the shell %q", args[0]),
+				return exit.UsageError(fmt.Sprintf("till completion: there is no script for the shell %q", args[0]),
 					cmp.Or(near.Question(args[0], "", shells), "name one of "+strings.Join(shells, ", ")))
 			}
 			return a.Write(string(script))
@@ -85,21 +87,21 @@ func completes(args []string) bool {
 
 func completeGlobals(a *cmdutil.App, root *cobra.Command) {
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
-	cmdutil.OfferFiles(root, "api-key-file", "config", "journal")
-	cmdutil.Offer(root, "profile", a.CompleteProfiles)
+	cmdline.OfferFiles(root, "api-key-file", "config", "journal")
+	cmdline.Offer(root, "profile", a.CompleteProfiles)
 	for _, flag := range []string{"output", "color"} {
-		cmdutil.OfferWords(root, flag, config.Values(flag)...)
+		cmdline.OfferWords(root, flag, config.Values(flag)...)
 	}
-	cmdutil.Offer(root, "columns",
+	cmdline.Offer(root, "columns",
 		func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 			columns := columnsOf(cmd)
 			if len(columns) > 0 && !strings.Contains(typed, ",") {
-				columns = append(columns, cmdutil.WithText("help", "what each column means"))
+				columns = append(columns, cmdline.WithText("help", "what each column means"))
 			}
-			return cmdutil.CompleteList(columns, typed),
+			return cmdline.CompleteList(columns, typed),
 				cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 		})
-	cmdutil.OfferOwn(root, "sort",
+	cmdline.OfferOwn(root, "sort",
 		func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 			name, minus := strings.TrimPrefix(typed, "-"), ""
 			if name != typed { // a descending order

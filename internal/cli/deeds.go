@@ -1,7 +1,7 @@
 package cli
 
-// deeds returns what each command does besides printing, by its path, in the words of cmdutil.Deed. A number
-// is an exit code that does not follow from them. A test that does something else fails, see cmdutil.Undeclared.
+// deeds returns what each command does besides printing, by its path, in the words of cmdline.Deed. A number
+// is an exit code that does not follow from them. A test that does something else fails, see cmdline.Undeclared.
 func deeds() map[string]string {
 	return map[string]string{
 		"withdraw create":    "money files asks calls journal dry",

@@ -17,7 +17,7 @@ import (
 	"syscall"
 	"testing"
 
-	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/exit"
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 )
@@ -217,16 +217,6 @@ func prepareExample(t *testing.T, text string, service *exampleService, cmd *exe
 	}
 }
 
-// writeProgram writes a shell script while no process is being started. A starting process has all of the
-// test's open files for a moment. If one of them is a script that is open for writing, a shell skips it and
-// takes the next program of that name.
-func writeProgram(t *testing.T, path, script string) {
-	t.Helper()
-	syscall.ForkLock.RLock()
-	defer syscall.ForkLock.RUnlock()
-	must(t, os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o700))
-}
-
 const exampleAddress = "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq"
 
 // TestDryRunSendsNothing runs every example with --dry-run. A command either shows its call or refuses the
@@ -245,7 +235,7 @@ func TestDryRunSendsNothing(t *testing.T) {
 			cmd.Env = append(cmd.Env, "PATH="+dry+":"+os.Getenv("PATH"))
 			before, asked := filesBelow(t, filepath.Join(cmd.Dir, "home")), service.requests.Load()
 			out, _ := cmd.CombinedOutput()
-			if code := cmd.ProcessState.ExitCode(); code != 0 && code != cmdutil.ExitUsage {
+			if code := cmd.ProcessState.ExitCode(); code != 0 && code != exit.Usage {
 				t.Errorf("it ended with %d\n%s", code, out)
 			}
 			if diff := gocmp.Diff(before, filesBelow(t, filepath.Join(cmd.Dir, "home"))); diff != "" {

@@ -8,7 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/cmdline"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/near"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -107,11 +108,11 @@ func checkFlags(flags *pflag.FlagSet) (err error) {
 		switch {
 		case err != nil:
 		case isList && len(values) == 0, len(values) == 1 && values[0] == "":
-			err = cmdutil.UsageError("--"+f.Name+" is empty", cmdutil.UnsetHint)
+			err = exit.UsageError("--"+f.Name+" is empty", cmdline.UnsetHint)
 		case slices.Contains(values, ""):
-			err = cmdutil.UsageError("one of the values of --"+f.Name+" is empty", cmdutil.UnsetHint)
+			err = exit.UsageError("one of the values of --"+f.Name+" is empty", cmdline.UnsetHint)
 		case times != nil && times.times > 1:
-			err = cmdutil.UsageError("--"+f.Name+" is given twice", "leave one out")
+			err = exit.UsageError("--"+f.Name+" is given twice", "leave one out")
 		}
 	})
 	return err
@@ -137,7 +138,7 @@ func checkStdin(cmd *cobra.Command, args []string) error {
 	if what == "" {
 		return nil
 	}
-	return cmdutil.UsageError("--api-key-file - and "+what+" both read standard input",
+	return exit.UsageError("--api-key-file - and "+what+" both read standard input",
 		"put one of them into a file, or the key into TILL_API_KEY")
 }
 
@@ -149,7 +150,7 @@ func flagError(cmd *cobra.Command, err error) error {
 		unknown *pflag.NotExistError
 		syntax  *pflag.InvalidSyntaxError
 	)
-	msg, question := cmdutil.CommandName(cmd)+": "+err.Error(), ""
+	msg, question := cmdline.CommandName(cmd)+": "+err.Error(), ""
 	shared := !cmd.HasParent() // the flag is one of all commands, whose help is a topic
 	isShared := func(f *pflag.Flag) bool { return cmd.Root().PersistentFlags().Lookup(f.Name) == f }
 	switch {
@@ -165,16 +166,16 @@ func flagError(cmd *cobra.Command, err error) error {
 		}
 		msg = "there is no flag " + flag
 		if cmd.HasParent() {
-			msg = cmdutil.CommandName(cmd) + " has no flag " + flag
+			msg = cmdline.CommandName(cmd) + " has no flag " + flag
 		}
 		question = nearFlag(cmd, typed)
 	case errors.As(err, &syntax):
 		msg = fmt.Sprintf("%q is not the name of a flag", syntax.GetSpecifiedFlag())
 	}
 	if question == "" && shared {
-		return cmdutil.UsageError(msg, "see", "help", "flags")
+		return exit.UsageError(msg, "see", "help", "flags")
 	}
-	return cmdutil.HelpError(cmd, msg, question)
+	return cmdline.HelpError(cmd, msg, question)
 }
 
 // nearFlag asks whether a flag with a name near to typed was meant. If there is none, it returns "". A single
@@ -213,18 +214,18 @@ func checkGroups(cmd *cobra.Command, _ []string) error {
 		}
 		for _, group := range f.Annotations[oneRequired] {
 			if names := strings.Fields(group); !slices.ContainsFunc(names, cmd.Flags().Changed) {
-				none = cmdutil.HelpError(cmd, cmdutil.CommandName(cmd)+" needs "+flagNames(names, "or"), "")
+				none = cmdline.HelpError(cmd, cmdline.CommandName(cmd)+" needs "+flagNames(names, "or"), "")
 			}
 		}
 		for _, group := range f.Annotations[oneAtMost] {
 			given := slices.DeleteFunc(strings.Fields(group), func(name string) bool { return !cmd.Flags().Changed(name) })
 			if len(given) > 1 {
-				several = cmdutil.UsageError(flagNames(given, "and")+" cannot be used together", "leave one out")
+				several = exit.UsageError(flagNames(given, "and")+" cannot be used together", "leave one out")
 			}
 		}
 	})
 	if len(missing) > 0 {
-		return cmdutil.HelpError(cmd, cmdutil.CommandName(cmd)+" needs "+flagNames(missing, "and"), "")
+		return cmdline.HelpError(cmd, cmdline.CommandName(cmd)+" needs "+flagNames(missing, "and"), "")
 	}
 	return cmp.Or(none, several)
 }

@@ -4,7 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/cmdline"
+	"example.com/till/internal/exit"
 )
 
 // TestUsageErrorTexts checks the texts of usage errors. Some are made from the messages of libraries, so
@@ -12,7 +13,7 @@ import (
 func TestUsageErrorTexts(t *testing.T) {
 	const (
 		create  = "withdraw create --sandbox --currency Btc --address a "
-		isEmpty = " is empty; " + cmdutil.UnsetHint
+		isEmpty = " is empty; " + cmdline.UnsetHint
 		columns = "use version, commit, committed, modified, go, platform; "
 	)
 	for _, c := range []struct{ line, says string }{
@@ -92,7 +93,7 @@ func TestUsageErrorTexts(t *testing.T) {
 			args[i] = strings.TrimPrefix(arg, "''")
 		}
 		f := till(t, nil, args...)
-		if got, want := strings.TrimSuffix(f.err, "\n"), "till: "+c.says; f.code != cmdutil.ExitUsage || got != want {
+		if got, want := strings.TrimSuffix(f.err, "\n"), "till: "+c.says; f.code != exit.Usage || got != want {
 			t.Errorf("till %s ended with %d and says\n%q, want\n%q", c.line, f.code, got, want)
 		}
 	}

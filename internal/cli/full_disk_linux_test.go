@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/exit"
 )
 
 // smallDisk mounts a disk of size KiB.
@@ -136,7 +137,7 @@ func TestFullDiskIsReported(t *testing.T) {
 func TestRoomForAllResults(t *testing.T) {
 	disk := smallDisk(t, 256)
 	file := cmdutil.OutFile{Flag: "results", Path: filepath.Join(disk, "r.csv"), Mode: 0o600, Room: 300 << 10}
-	if err := file.Check(); err == nil || cmdutil.Explain(err).Code != cmdutil.ExitConfig {
+	if err := file.Check(); err == nil || exit.Explain(err).Code != exit.Config {
 		t.Errorf("300 KiB on 256: %v", err)
 	}
 	file.Room = 200 << 10

@@ -9,8 +9,10 @@ import (
 	"slices"
 	"strings"
 
+	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/render"
 	"example.com/till/internal/terminal"
 	"github.com/spf13/cobra"
@@ -20,7 +22,7 @@ import (
 // describe gives a command its page in help/commands: what it does, and examples below a line that says so. A
 // command without a page is a topic, or a group whose example is that of its first command.
 func describe(cmd *cobra.Command) {
-	name := "help/commands/" + strings.ReplaceAll(cmdutil.CommandName(cmd), " ", "/")
+	name := "help/commands/" + strings.ReplaceAll(cmdline.CommandName(cmd), " ", "/")
 	page, _ := helpFiles.ReadFile(name + ".txt")
 	about, examples, _ := strings.Cut("\n"+strings.TrimSuffix(string(page), "\n"), "\nExamples:\n")
 	cmd.Long, cmd.Example = cmp.Or(strings.TrimSpace(about), cmd.Long), cmp.Or(examples, cmd.Example)
@@ -109,11 +111,11 @@ func MostUsed(cmd *cobra.Command) *pflag.FlagSet {
 		names = []string{"profile", "sandbox", "output", "jq", "quiet", "yes", "dry-run", "timeout", "color"}
 	}
 	shown := []string{"output", "quiet", "jq", "yes", "timeout"}
-	if cmdutil.Does(cmd, cmdutil.Money) || cmdutil.Does(cmd, cmdutil.Service) {
+	if cmdline.Does(cmd, cmdline.Money) || cmdline.Does(cmd, cmdline.Service) {
 		shown = append(shown, "dry-run")
 	}
 	for _, name := range names {
-		if !cmd.HasParent() || cmdutil.IsAnnotated(cmd) && slices.Contains(shown, name) {
+		if !cmd.HasParent() || cmdline.IsAnnotated(cmd) && slices.Contains(shown, name) {
 			flags.AddFlag(cmd.Root().PersistentFlags().Lookup(name))
 		}
 	}
@@ -159,8 +161,8 @@ func findTopic(cmd *cobra.Command, names []string) (*cobra.Command, error) {
 			if !cmd.HasParent() {
 				hint = "see: till help"
 			}
-			return nil, cmdutil.UsageError(fmt.Sprintf("there is no help about %q: %s has no command or topic of that name",
-				name, cmd.CommandPath()), cmp.Or(cmdutil.NearTopic(cmd, name), hint))
+			return nil, exit.UsageError(fmt.Sprintf("there is no help about %q: %s has no command or topic of that name",
+				name, cmd.CommandPath()), cmp.Or(cmdline.NearTopic(cmd, name), hint))
 		}
 		cmd = next
 	}
@@ -185,7 +187,7 @@ func completeTopics(cmd *cobra.Command, given []string, typed string) []string {
 	for _, child := range cmd.Commands() {
 		if (child.IsAvailableCommand() || child.IsAdditionalHelpTopicCommand()) &&
 			strings.HasPrefix(child.Name(), typed) {
-			offers = append(offers, cmdutil.WithText(child.Name(), child.Short))
+			offers = append(offers, cmdline.WithText(child.Name(), child.Short))
 		}
 	}
 	return offers
@@ -208,8 +210,8 @@ func fillIn(page string) string {
 	settings := slices.DeleteFunc(config.ProfileSettings(), func(d config.Described) bool { return d.Name == "currencies" })
 	return strings.NewReplacer(
 		"{{flags}}", flagLines(),
-		"{{exitCodes}}", linesFor(cmdutil.ExitCodes(), 21,
-			func(e cmdutil.ErrorKind) (string, string) { return fmt.Sprintf("%2d  %s", e.Code, e.Kind), e.Meaning }),
+		"{{exitCodes}}", linesFor(exit.Codes(), 21,
+			func(e exit.Kind) (string, string) { return fmt.Sprintf("%2d  %s", e.Code, e.Kind), e.Meaning }),
 		"{{settings}}", linesFor(settings, 22, described),
 		"{{variables}}", linesFor(config.Variables(), 22, described),
 	).Replace(page)

@@ -11,6 +11,7 @@ import (
 	"example.com/till/internal/address"
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
+	"example.com/till/internal/exit"
 	"example.com/till/pkg/payout"
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
@@ -52,7 +53,7 @@ func TestTopicsAreComplete(t *testing.T) {
 	tree(t).PersistentFlags().VisitAll(func(f *pflag.Flag) {
 		want["flags"] = append(want["flags"], `(?m)^  .{4}--`+f.Name+`\b[^-]`)
 	})
-	for _, e := range cmdutil.ExitCodes() {
+	for _, e := range exit.Codes() {
 		want["exit-codes"] = append(want["exit-codes"], fmt.Sprintf(`(?m)^ +%d +%s`, e.Code, e.Kind))
 	}
 	for _, state := range payout.States() {

@@ -15,7 +15,7 @@ import (
 // nouns of the command line may import, which is never another noun. The packages of the sandbox do not import
 // pkg/api: the contract is written twice. Those of NOTHING import nothing else; some have only tests.
 const mayImport = `
-NOUN: cmdutil money near orders render views pkg/api pkg/payout pkg/payout/approval github.com/spf13/cobra
+NOUN: cmdline cmdutil exit money near orders render views pkg/api pkg/payout pkg/payout/approval github.com/spf13/cobra
 	github.com/spf13/pflag
 cmd/till: cli
 e2e/powercut/tape: modernc.org/libc modernc.org/sqlite
@@ -33,17 +33,19 @@ internal/cmd/reseller: NOUN period report usage golang.org/x/sync
 internal/cmd/sandbox: NOUN config period terminal pkg/api/sandbox github.com/go-json-experiment/json
 	go.yaml.in/yaml/v3
 internal/cmd/withdraw: NOUN pkg/payout/sheet
-internal/cmdutil: atomicfile config metrics money near period place progress render secret terminal
+internal/cmdline: exit near render terminal pkg/payout github.com/spf13/cobra
+internal/cmdutil: atomicfile cmdline config exit metrics money near period place progress render secret terminal
 	usage views pkg/api pkg/api/sandbox pkg/payout pkg/payout/approval github.com/itchyny/gojq
 	github.com/jackc/pgx/v5/pgconn github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term
 internal/config: address atomicfile money near place secret terminal usage pkg/api pkg/payout/sheet
 	github.com/spf13/pflag github.com/spf13/viper github.com/zalando/go-keyring go.yaml.in/yaml/v3
+internal/exit: config money render usage pkg/api pkg/api/sandbox pkg/payout
 internal/journal: address atomicfile money place secret pkg/api pkg/payout/approval pkg/payout/order
 	github.com/jackc/pgx/v5 golang.org/x/sys modernc.org/sqlite
 e2e/pgtest: github.com/jackc/pgx/v5
 internal/metrics: atomicfile place
 internal/money: address usage pkg/api
-internal/orders: cmdutil config money render views pkg/api pkg/payout github.com/spf13/cobra
+internal/orders: cmdline cmdutil config exit money render views pkg/api pkg/payout github.com/spf13/cobra
 internal/period: near report usage
 internal/planfile: money pkg/api pkg/payout/sheet github.com/go-json-experiment/json
 internal/progress: render terminal

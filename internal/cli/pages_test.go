@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
-	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
+	"example.com/till/internal/exit"
 	"example.com/till/pkg/api/sandbox"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -308,7 +308,7 @@ func TestExitCodesPage(t *testing.T) {
 	const page = "docs/exit-codes.md"
 	const head = "| Code | Kind | Meaning |\n|---|---|---|\n"
 	want := ""
-	for _, e := range cmdutil.ExitCodes() {
+	for _, e := range exit.Codes() {
 		kind := ""
 		if e.Kind != "" {
 			kind = "`" + e.Kind + "`"

@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/exit"
 )
 
 // endlessList serves an endless list of withdrawals.
@@ -51,7 +51,7 @@ func TestListEndsWhenItsReaderStops(t *testing.T) {
 			}
 			out.Close()
 			cmd.Wait()
-			if cmd.ProcessState.ExitCode() != cmdutil.ExitDone || stderr.Len() > 0 {
+			if cmd.ProcessState.ExitCode() != exit.Done || stderr.Len() > 0 {
 				t.Errorf("%v: %s", cmd.ProcessState, &stderr)
 			}
 		})
@@ -86,7 +86,7 @@ func TestClosedStderrChangesNoExitCode(t *testing.T) {
 	}
 	cmd = command(t, env, "till", "--sandbox", "withdraw", "get", "--order-id", "8")
 	cmd.Stderr = writer
-	if cmd.Run(); cmd.ProcessState.ExitCode() != cmdutil.ExitUsage {
+	if cmd.Run(); cmd.ProcessState.ExitCode() != exit.Usage {
 		t.Error(cmd.ProcessState)
 	}
 }

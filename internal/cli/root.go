@@ -3,8 +3,10 @@ package cli
 import (
 	"io"
 
+	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
+	"example.com/till/internal/exit"
 	"github.com/spf13/cobra"
 )
 
@@ -23,13 +25,13 @@ func root(a *cmdutil.App, args ...string) *cobra.Command {
 		Args:              cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return cmdutil.UnknownCommand(root(a), args[0])
+				return cmdline.UnknownCommand(root(a), args[0])
 			}
 			if version {
 				return versionCommand(a).RunE(cmd, nil)
 			}
 			if cmd.Flags().NFlag() > 0 && !cmd.Flags().Changed("color") {
-				return cmdutil.UsageError("a command is missing", "see the commands", "--help")
+				return exit.UsageError("a command is missing", "see the commands", "--help")
 			}
 			return a.Write(overview(a, cmd))
 		},
@@ -52,18 +54,18 @@ func root(a *cmdutil.App, args ...string) *cobra.Command {
 
 // prepare gives every command of the complete tree what all commands share.
 func prepare(a *cmdutil.App, cmd *cobra.Command, deeds map[string]string) {
-	if does, runs := deeds[cmdutil.CommandName(cmd)]; runs {
-		cmdutil.Annotate(cmd, does)
+	if does, runs := deeds[cmdline.CommandName(cmd)]; runs {
+		cmdline.Annotate(cmd, does)
 	}
 	describe(cmd)
 	cmd.DisableFlagsInUseLine = true
 	cmd.Flags().SortFlags = false
 	countFlags(cmd.Flags())
 	if cmd.ValidArgsFunction != nil {
-		cmd.ValidArgsFunction = cmdutil.OnlyHarmless(cmd.ValidArgsFunction)
+		cmd.ValidArgsFunction = cmdline.OnlyHarmless(cmd.ValidArgsFunction)
 	}
 	if cmd.Args == nil {
-		cmd.Args = cmdutil.Args()
+		cmd.Args = cmdline.Args()
 	}
 	cmd.PreRunE = checkGroups
 	if cmd.Annotations[cmdutil.ColumnsKey] != "" {

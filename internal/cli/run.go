@@ -14,7 +14,9 @@ import (
 	"sync"
 	"syscall"
 
+	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/render"
 	"example.com/till/internal/terminal"
 	"example.com/till/pkg/payout"
@@ -42,7 +44,7 @@ func Run(ctx context.Context, args []string, io IO) int {
 	terminal.OnQuit(a.NoteQuit)
 	if completes(args[1:]) {
 		var cancel context.CancelFunc
-		a.Ctx, cancel = context.WithTimeout(a.Ctx, cmdutil.CompletionLimit)
+		a.Ctx, cancel = context.WithTimeout(a.Ctx, cmdline.CompletionLimit)
 		defer cancel()
 	}
 	// With a handler, a closed pipe is an error of the write and does not kill the program.
@@ -51,7 +53,7 @@ func Run(ctx context.Context, args []string, io IO) int {
 	root.SetArgs(args[1:])
 	cmd, err := root.ExecuteContextC(a.Ctx)
 	if completes(args[1:]) && a.Ctx.Err() != nil {
-		return cmdutil.ExitDone // what was given up may still use a
+		return exit.Done // what was given up may still use a
 	}
 	a.Spinner.Stop()
 	status, ofOther := errors.AsType[cmdutil.ExitStatus](err)
@@ -60,7 +62,7 @@ func Run(ctx context.Context, args []string, io IO) int {
 		a.Others.Flush()
 		return int(status) // of the command that sandbox run has run
 	}
-	if cmdutil.ReaderGone(err) {
+	if exit.ReaderGone(err) {
 		err = nil
 	}
 	r := explain(a, cmd, args[1:], err)
@@ -75,17 +77,17 @@ func Run(ctx context.Context, args []string, io IO) int {
 }
 
 // explain returns the report of the error with which the command line ended, if there is one.
-func explain(a *cmdutil.App, cmd *cobra.Command, args []string, err error) cmdutil.Error {
+func explain(a *cmdutil.App, cmd *cobra.Command, args []string, err error) exit.Error {
 	if err == nil {
-		return cmdutil.Error{Code: cmdutil.ExitDone}
+		return exit.Error{Code: exit.Done}
 	}
 	if !a.Running {
 		a.JSON.Store(wantsJSON(a, formatFlags(args)))
-		if cmdutil.Explain(err).Code == cmdutil.ExitInternal {
+		if exit.Explain(err).Code == exit.Internal {
 			err = flagError(cmd, err) // of cobra
 		}
 	}
-	r := cmdutil.Explain(cmdutil.RefusedKey(err, a.KeyFrom))
+	r := exit.Explain(cmdutil.RefusedKey(err, a.KeyFrom))
 	r.Hint = addGlobalFlags(r.Hint, cmd.Root().PersistentFlags())
 	return r
 }
@@ -173,7 +175,7 @@ type errorContent struct {
 	*serviceSays
 	Hint      *cmdutil.HintLine `json:"hint,omitempty"`
 	Retryable bool              `json:"retryable"`
-	cmdutil.About
+	exit.About
 
 	Details []payout.Detail `json:"details,omitempty"`
 }
@@ -185,10 +187,10 @@ type serviceSays struct {
 	Description string `json:"description"`
 }
 
-func printError(a *cmdutil.App, r cmdutil.Error, global *pflag.FlagSet) {
+func printError(a *cmdutil.App, r exit.Error, global *pflag.FlagSet) {
 	todo := r.Hint
 	if a.JSON.Load() {
-		kind := cmdutil.KindOf(r.Code)
+		kind := exit.KindOf(r.Code)
 		line := errorContent{Kind: kind.Kind, ExitCode: r.Code, Rule: r.Rule, Message: r.Msg,
 			Hint: cmdutil.NewHintLine(todo), Retryable: kind.Retryable, Details: r.Details, About: r.About.Or(a.Subject)}
 		if r.Call != nil {
@@ -205,7 +207,7 @@ func printError(a *cmdutil.App, r cmdutil.Error, global *pflag.FlagSet) {
 		text = errorPrefix + " " + r.Rule + ": " + r.Msg
 	}
 	switch {
-	case r.Rule == cmdutil.RuleConfirmation && todo.IsZero(): // the person has said no
+	case r.Rule == exit.RuleConfirmation && todo.IsZero(): // the person has said no
 		text = r.Msg
 	case len(todo.Command) == 0 && todo.Text == "":
 		text = a.Wrapped(text)

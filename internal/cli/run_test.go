@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -100,6 +101,16 @@ func writeFile(t *testing.T, path, text string) string {
 	must(t, os.MkdirAll(filepath.Dir(path), 0o700))
 	must(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
+}
+
+// writeProgram writes a shell script while no process is being started. A starting process has all of the
+// test's open files for a moment. If one of them is a script that is open for writing, a shell skips it and
+// takes the next program of that name.
+func writeProgram(t *testing.T, path, script string) {
+	t.Helper()
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	must(t, os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o700))
 }
 
 // absolute returns the path of a file of the repository.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/money"
 	"example.com/till/internal/near"
 	"example.com/till/internal/render"
@@ -24,7 +25,7 @@ func schemaCommand(a *cmdutil.App) *cobra.Command {
 			name := strings.Join(args, " ")
 			switch {
 			case errors && name != "":
-				return cmdutil.UsageError("--errors is about all commands: it goes without "+name, "leave one out")
+				return exit.UsageError("--errors is about all commands: it goes without "+name, "leave one out")
 			case errors || name != "":
 				return printSchema(a, cmd, name)
 			}
@@ -52,17 +53,17 @@ func printSchema(a *cmdutil.App, cmd *cobra.Command, name string) error {
 	text := schema.Of(name)
 	switch format := &s.Render.Format; {
 	case *format == render.CSV:
-		return cmdutil.UsageError("--output: this is not a list of rows, so it has no CSV form", "leave it out for JSON")
+		return exit.UsageError("--output: this is not a list of rows, so it has no CSV form", "leave it out for JSON")
 	case *format == render.Table:
 		*format = render.JSON
 	case *format == render.JSONL && name != "":
 		text, *format = schema.Line(name), render.JSON
 	}
 	if name == "" {
-		text = render.Encode(errorCatalogue{cmdutil.ExitCodes()[1:], cmdutil.Rules()})
+		text = render.Encode(errorCatalogue{exit.Codes()[1:], exit.Rules()})
 	}
 	if text == nil {
-		return cmdutil.UsageError(fmt.Sprintf("there is no schema of %q", name),
+		return exit.UsageError(fmt.Sprintf("there is no schema of %q", name),
 			cmp.Or(near.Question(name, "till schema ", schema.Names()), "till schema lists the names"))
 	}
 	return out.One(text)
@@ -81,8 +82,8 @@ type schemaJSON struct {
 
 // errorCatalogue is what programs need to know about errors.
 type errorCatalogue struct {
-	Kinds []cmdutil.ErrorKind `json:"kinds"`
-	Rules []cmdutil.Rule      `json:"rules"` // of errors of the kind refused; duplicate also of unknown and busy
+	Kinds []exit.Kind `json:"kinds"`
+	Rules []exit.Rule `json:"rules"` // of errors of the kind refused; duplicate also of unknown and busy
 }
 
 func completeSchemas(_ *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {

@@ -16,8 +16,10 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/planfile"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
@@ -55,10 +57,10 @@ func facts(all map[string]printed) Facts {
 			reflect.TypeFor[api.CodeTotal]():   {reflect.TypeFor[OneOf[string, api.CodeAmounts]]()}},
 		Values: map[reflect.Type][]string{reflect.TypeFor[api.Kind](): {string(api.Crypto), string(api.Fiat)},
 			reflect.TypeFor[payout.State](): states,
-			reflect.TypeFor[cmdutil.Deed](): {"money", "service", "sandbox", "files"}},
+			reflect.TypeFor[cmdline.Deed](): {"money", "service", "sandbox", "files"}},
 		Named: map[string]Node{
-			"kind":      {Type: "string", Enum: kinds(func(e cmdutil.ErrorKind) any { return e.Kind })},
-			"exit-code": {Type: "integer", Enum: kinds(func(e cmdutil.ErrorKind) any { return e.Code })},
+			"kind":      {Type: "string", Enum: kinds(func(e exit.Kind) any { return e.Kind })},
+			"exit-code": {Type: "integer", Enum: kinds(func(e exit.Kind) any { return e.Code })},
 			"rule":      {Type: "string", Enum: rules()},
 			"integer":   {Type: "string", Pattern: `^-?(0|[1-9][0-9]*)$`},
 			"decimal":   {Type: "string", Pattern: `^-?(0|[1-9][0-9]*)(\.[0-9]+)?$`},
@@ -107,9 +109,9 @@ func profileMembers(currency reflect.Type) reflect.Type {
 
 // errorCases returns what the kind of an error says of its exit code and its rule.
 func errorCases() (cases []*Node) {
-	for _, kind := range kinds(func(e cmdutil.ErrorKind) any { return e.Kind }) {
-		codes := slices.DeleteFunc(kinds(func(e cmdutil.ErrorKind) any { return e.Code }),
-			func(code any) bool { return cmdutil.KindOf(code.(int)).Kind != kind })
+	for _, kind := range kinds(func(e exit.Kind) any { return e.Kind }) {
+		codes := slices.DeleteFunc(kinds(func(e exit.Kind) any { return e.Code }),
+			func(code any) bool { return exit.KindOf(code.(int)).Kind != kind })
 		n := &Node{Properties: Members{
 			{Name: "kind", Schema: &Node{Enum: []any{kind}}},
 			{Name: "exit_code", Schema: &Node{Enum: codes}},
@@ -137,16 +139,16 @@ func oneOf(values ...string) Node {
 }
 
 func rules() (all []any) {
-	for _, r := range cmdutil.Rules() {
+	for _, r := range exit.Rules() {
 		all = append(all, r.Name)
 	}
 	return all
 }
 
 // kinds returns a property of every exit code that is an error's.
-func kinds(of func(cmdutil.ErrorKind) any) (all []any) {
-	for _, e := range cmdutil.ExitCodes() {
-		if value := of(e); e.Code != cmdutil.ExitDone && !slices.Contains(all, value) {
+func kinds(of func(exit.Kind) any) (all []any) {
+	for _, e := range exit.Codes() {
+		if value := of(e); e.Code != exit.Done && !slices.Contains(all, value) {
 			all = append(all, value)
 		}
 	}

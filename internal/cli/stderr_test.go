@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/exit"
 	"example.com/till/pkg/payout"
 	gocmp "github.com/google/go-cmp/cmp"
 )
@@ -17,7 +17,7 @@ import (
 type said struct {
 	kind    string
 	Message string
-	cmdutil.About
+	exit.About
 }
 
 // saidIn parses standard error.
@@ -55,36 +55,36 @@ func TestStderrSaysWhatItIsAbout(t *testing.T) {
 	for _, step := range []struct {
 		line  string
 		code  int
-		about cmdutil.About // of the last line, if there is one; the run "*" is any
+		about exit.About // of the last line, if there is one; the run "*" is any
 	}{
-		{pay + "4711 --amount 0.1", 12, cmdutil.About{OrderID: "4711"}},
-		{pay + "4711 --amount 0.1 --yes", 0, cmdutil.About{}},
-		{pay + "4711 --amount 0.1 --yes", 0, cmdutil.About{OrderID: "4711"}},
-		{pay + "4711 --amount 0.2 --yes", 12, cmdutil.About{OrderID: "4711"}},
-		{pay + "4713 --amount 9999999 --yes", 30, cmdutil.About{OrderID: "4713"}},
-		{"sandbox fault add --do drop-after --times 1 --on POST/api/merchant_withdrawal/create", 0, cmdutil.About{}},
-		{pay + "4712 --amount 0.3 --yes", 20, cmdutil.About{OrderID: "4712"}},
-		{pay + "4712 --amount 0.3 --yes", 20, cmdutil.About{OrderID: "4712"}},
-		{"withdraw get --order-id 4712", 20, cmdutil.About{OrderID: "4712"}},
-		{"withdraw resolve 4712 4711 --not-sent --reason x", 12, cmdutil.About{OrderIDs: []string{"4712", "4711"}}},
-		{"withdraw reconcile 4712", 0, cmdutil.About{}},
-		{"withdraw get " + id, 30, cmdutil.About{ID: id}},
-		{"withdraw wait --status Completed " + id, 30, cmdutil.About{ID: id}},
-		{"withdraw get --order-id 999", 10, cmdutil.About{OrderID: "999"}},
-		{"invoice get " + id, 30, cmdutil.About{ID: id}},
-		{"invoice wait --status Paid " + id, 30, cmdutil.About{ID: id}},
-		{"invite get " + id, 30, cmdutil.About{ID: id}},
-		{"journal show 999", 10, cmdutil.About{OrderID: "999"}},
-		{"payout plan staff.csv --out p2", 0, cmdutil.About{OrderID: "2", Run: "*"}},
-		{"payout apply p", 12, cmdutil.About{Run: run}},
-		{"payout apply p --digest " + strings.Repeat("0", 64), 12, cmdutil.About{Run: run}},
-		{"payout apply p --yes", 0, cmdutil.About{Run: run}},
-		{"payout apply p --yes", 0, cmdutil.About{Run: run}},
-		{"payout plan staff.csv --out p2", 0, cmdutil.About{Run: "*"}},
-		{"payout apply p2 --yes", 12, cmdutil.About{Run: "*"}},
-		{"payout wait --status Never --timeout 10ms " + run, 42, cmdutil.About{OrderIDs: []string{"1", "2"}, Run: run}},
-		{"payout wait --status Never --fail-on New " + run, 33, cmdutil.About{OrderIDs: []string{"1", "2"}, Run: run}},
-		{"payout reconcile " + run, 0, cmdutil.About{Run: run}},
+		{pay + "4711 --amount 0.1", 12, exit.About{OrderID: "4711"}},
+		{pay + "4711 --amount 0.1 --yes", 0, exit.About{}},
+		{pay + "4711 --amount 0.1 --yes", 0, exit.About{OrderID: "4711"}},
+		{pay + "4711 --amount 0.2 --yes", 12, exit.About{OrderID: "4711"}},
+		{pay + "4713 --amount 9999999 --yes", 30, exit.About{OrderID: "4713"}},
+		{"sandbox fault add --do drop-after --times 1 --on POST/api/merchant_withdrawal/create", 0, exit.About{}},
+		{pay + "4712 --amount 0.3 --yes", 20, exit.About{OrderID: "4712"}},
+		{pay + "4712 --amount 0.3 --yes", 20, exit.About{OrderID: "4712"}},
+		{"withdraw get --order-id 4712", 20, exit.About{OrderID: "4712"}},
+		{"withdraw resolve 4712 4711 --not-sent --reason x", 12, exit.About{OrderIDs: []string{"4712", "4711"}}},
+		{"withdraw reconcile 4712", 0, exit.About{}},
+		{"withdraw get " + id, 30, exit.About{ID: id}},
+		{"withdraw wait --status Completed " + id, 30, exit.About{ID: id}},
+		{"withdraw get --order-id 999", 10, exit.About{OrderID: "999"}},
+		{"invoice get " + id, 30, exit.About{ID: id}},
+		{"invoice wait --status Paid " + id, 30, exit.About{ID: id}},
+		{"invite get " + id, 30, exit.About{ID: id}},
+		{"journal show 999", 10, exit.About{OrderID: "999"}},
+		{"payout plan staff.csv --out p2", 0, exit.About{OrderID: "2", Run: "*"}},
+		{"payout apply p", 12, exit.About{Run: run}},
+		{"payout apply p --digest " + strings.Repeat("0", 64), 12, exit.About{Run: run}},
+		{"payout apply p --yes", 0, exit.About{Run: run}},
+		{"payout apply p --yes", 0, exit.About{Run: run}},
+		{"payout plan staff.csv --out p2", 0, exit.About{Run: "*"}},
+		{"payout apply p2 --yes", 12, exit.About{Run: "*"}},
+		{"payout wait --status Never --timeout 10ms " + run, 42, exit.About{OrderIDs: []string{"1", "2"}, Run: run}},
+		{"payout wait --status Never --fail-on New " + run, 33, exit.About{OrderIDs: []string{"1", "2"}, Run: run}},
+		{"payout reconcile " + run, 0, exit.About{Run: run}},
 	} {
 		args := strings.Fields(step.line + " -o json --sandbox")
 		for i, arg := range args {
@@ -153,7 +153,7 @@ func TestOutputOfRunCommandsBecomesNotes(t *testing.T) {
 			"    api_key_command: ["+key+"]\n")
 	f := till(t, nil, "-o", "json", "--config", config, "withdraw", "list")
 	lines := saidIn(t, f.err)
-	if f.code != cmdutil.ExitConfig || len(lines) != 3 || lines[0].Message != "one" || lines[1].Message != "two\x1b[1m" ||
+	if f.code != exit.Config || len(lines) != 3 || lines[0].Message != "one" || lines[1].Message != "two\x1b[1m" ||
 		lines[2].kind != "error" || strings.Contains(f.err, "\x1b") {
 		t.Errorf("%d: %q", f.code, f.err)
 	}

@@ -12,7 +12,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/exit"
 	"github.com/spf13/cobra"
 )
 
@@ -109,7 +111,7 @@ func TestHelpSize(t *testing.T) {
 func TestEveryPageHasACommand(t *testing.T) {
 	names := map[string]bool{"help": true}
 	for _, cmd := range withAll(tree(t)) {
-		names[strings.ReplaceAll(cmdutil.CommandName(cmd), " ", "/")] = true
+		names[strings.ReplaceAll(cmdline.CommandName(cmd), " ", "/")] = true
 	}
 	fs.WalkDir(helpFiles, "help/commands", func(page string, d fs.DirEntry, _ error) error {
 		if name := strings.TrimSuffix(strings.TrimPrefix(page, "help/commands/"), ".txt"); !d.IsDir() && !names[name] {
@@ -147,7 +149,7 @@ func TestRulesHaveScripts(t *testing.T) {
 			seen[m[1]] = true
 		}
 	}
-	for _, r := range cmdutil.Rules() {
+	for _, r := range exit.Rules() {
 		if !seen[r.Name] {
 			t.Errorf("no script has an error of the rule %s", r.Name)
 		}

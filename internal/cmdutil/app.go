@@ -1,5 +1,5 @@
 // Package cmdutil has what the commands share: the environment and the settings, the connection to the
-// service and to the journal, the output on both streams, questions, waits, and errors with their exit codes.
+// service and to the journal, the output on both streams, questions and waits.
 package cmdutil
 
 import (
@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"example.com/till/internal/config"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/money"
 	"example.com/till/internal/progress"
 	"example.com/till/internal/render"
@@ -64,7 +65,7 @@ type App struct {
 	box     *sandbox.Server // the embedded sandbox, if one is open
 	journal *payout.Journal
 	JSON    atomic.Bool // whether standard error is JSON too
-	Subject About       // what the command is about, once known
+	Subject exit.About  // what the command is about, once known
 	Others  NoteLines   // lines of traces and, under -o json, of other programs
 	Running bool        // whether a command has begun; an earlier error is a usage error
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"example.com/till/internal/atomicfile"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/terminal"
 	"example.com/till/pkg/payout"
 )
@@ -34,16 +35,16 @@ func StatusOf(name string, err error) error {
 		}
 		return ExitStatus(exit.ExitCode())
 	}
-	f := &Error{Code: exitCannotRun, Err: err,
+	f := &exit.Error{Code: exit.CannotRun, Err: err,
 		Msg:  fmt.Sprintf("the command %s cannot be run: %v", name, plainExecError(err)),
 		Hint: payout.NewHint("check its mode, and that its first line names an interpreter that exists")}
 	switch {
 	case errors.Is(err, exec.ErrDot):
-		f.Code, f.Msg, f.Hint = exitNotFound,
+		f.Code, f.Msg, f.Hint = exit.NotFound,
 			fmt.Sprintf("the command %s was found in the current directory only, which is not searched", name),
 			payout.NewHint("write ./"+name)
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, os.ErrNotExist):
-		f.Code, f.Msg, f.Hint = exitNotFound, fmt.Sprintf("the command %s was not found", name),
+		f.Code, f.Msg, f.Hint = exit.NotFound, fmt.Sprintf("the command %s was not found", name),
 			payout.NewHint("check its spelling and PATH")
 	}
 	return f

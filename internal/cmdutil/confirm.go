@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"strings"
 
+	"example.com/till/internal/cmdline"
 	"example.com/till/internal/config"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/render"
 	"example.com/till/internal/terminal"
 	"golang.org/x/term"
@@ -20,12 +22,12 @@ func (s *Session) Confirm(facts []Fact, question string) error {
 // Confirmed is like Confirm, in other words: do and done name the action, and more continues the hint about
 // --yes.
 func (s *Session) Confirmed(facts []Fact, question, do, done, more string) error {
-	Declared(s.Cmd, Asks)
+	cmdline.Declared(s.Cmd, cmdline.Asks)
 	if s.Yes {
 		return nil
 	}
 	if !s.CanAsk() {
-		return Refusal(RuleConfirmation, "there is no terminal to confirm it on", "add --yes to "+do+more)
+		return exit.Refusal(exit.RuleConfirmation, "there is no terminal to confirm it on", "add --yes to "+do+more)
 	}
 	for _, f := range facts {
 		if err := s.writeErr(s.factLine(f, f.pad(facts)) + "\n"); err != nil {
@@ -44,7 +46,7 @@ func (s *Session) Confirmed(facts []Fact, question, do, done, more string) error
 }
 
 // Declined is the error for a question that a person has answered with no. Done says what is not done.
-func Declined(done string) error { return Refusal(RuleConfirmation, "Not "+done+".", "") }
+func Declined(done string) error { return exit.Refusal(exit.RuleConfirmation, "Not "+done+".", "") }
 
 // ServiceFact says where money goes from, for a person who is asked: loudly if it is real.
 func (s *Session) ServiceFact() Fact {
@@ -65,7 +67,7 @@ func (s *Session) CanAsk() bool {
 // discards earlier input before it shows the question, because an answer can come as soon as it is shown. After
 // a stop, other output stands between the question and the cursor, so Ask asks again.
 func (s *Session) Ask(question string) (string, error) {
-	Declared(s.Cmd, Asks)
+	cmdline.Declared(s.Cmd, cmdline.Asks)
 	s.Spinner.Stop()
 	in, text := terminal.Of(s.IO.In), s.wrap(question, hanging)
 	ask := func() {

@@ -16,7 +16,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"example.com/till/internal/cmdline"
 	"example.com/till/internal/config"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/metrics"
 	"example.com/till/internal/money"
 	"example.com/till/internal/place"
@@ -41,7 +43,7 @@ type Finished struct {
 
 	Hint      *HintLine `json:"hint,omitempty"`
 	Retryable bool      `json:"retryable"`
-	About
+	exit.About
 	Profile string  `json:"profile"`
 	Account string  `json:"account"`
 	Service string  `json:"service"`
@@ -95,7 +97,7 @@ const (
 func AddFinishFlags(cmd *cobra.Command) {
 	cmd.Flags().String(onFinishFlag, "", "program that gets a report at the end")
 	cmd.Flags().String(metricsFlag, "", "file with metrics for Prometheus")
-	OfferFiles(cmd, onFinishFlag, metricsFlag)
+	cmdline.OfferFiles(cmd, onFinishFlag, metricsFlag)
 }
 
 // withinOnFinish is set for the program of on_finish. A command that this program runs does not run
@@ -134,12 +136,12 @@ const readAtEnd = 10 * time.Second
 
 // Finish makes the report of a command that has ended, or returns nil if there is no receiver. The journal must
 // still be open.
-func (a *App) Finish(cmd *cobra.Command, r Error) *Finished {
+func (a *App) Finish(cmd *cobra.Command, r exit.Error) *Finished {
 	if !a.Running || a.outlets(cmd).none() {
 		return nil
 	}
-	f := &Finished{Command: CommandName(cmd), ExitCode: r.Code, Kind: KindOf(r.Code).Kind, Rule: r.Rule,
-		Message: r.Msg, Hint: NewHintLine(r.Hint), Retryable: KindOf(r.Code).Retryable, About: r.About.Or(a.Subject), Amounts: a.Amounts,
+	f := &Finished{Command: cmdline.CommandName(cmd), ExitCode: r.Code, Kind: exit.KindOf(r.Code).Kind, Rule: r.Rule,
+		Message: r.Msg, Hint: NewHintLine(r.Hint), Retryable: exit.KindOf(r.Code).Retryable, About: r.About.Or(a.Subject), Amounts: a.Amounts,
 		began: a.Began, ended: a.IO.Now()}
 	f.Started, f.Ended = views.Moment(f.began), views.Moment(f.ended)
 	f.Seconds = f.ended.Sub(f.began).Round(time.Millisecond).Seconds()
@@ -323,7 +325,7 @@ func (f Finished) samples() map[string][]metrics.Sample {
 		metrics.Duration: metrics.One(strconv.FormatFloat(f.Seconds, 'f', 3, 64)),
 		metrics.Calls:    metrics.One(strconv.Itoa(f.Calls)), metrics.Retries: metrics.One(strconv.Itoa(f.Retries)),
 		metrics.Orders: nil, metrics.Amount: nil}
-	if f.ExitCode == ExitDone {
+	if f.ExitCode == exit.Done {
 		samples[metrics.Success] = timestamp(f.ended)
 	}
 	if n := f.Orders; n != nil {

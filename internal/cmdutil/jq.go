@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 
+	"example.com/till/internal/exit"
 	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
 	"github.com/itchyny/gojq"
@@ -19,7 +20,7 @@ func jqFilter(ctx context.Context, m money.Registry, expression string) (
 ) {
 	query, err := gojq.Parse(expression)
 	if err != nil {
-		return nil, UsageError(fmt.Sprintf("--jq: the expression %q does not parse: %v", expression, err),
+		return nil, exit.UsageError(fmt.Sprintf("--jq: the expression %q does not parse: %v", expression, err),
 			"check it against the jq manual")
 	}
 	decimal := gojq.WithFunction("decimal", 0, 0, func(amount any, _ []any) any {
@@ -30,7 +31,7 @@ func jqFilter(ctx context.Context, m money.Registry, expression string) (
 	})
 	code, err := gojq.Compile(query, decimal)
 	if err != nil {
-		return nil, UsageError(fmt.Sprintf("--jq: the expression %q cannot be used: %v", expression, err),
+		return nil, exit.UsageError(fmt.Sprintf("--jq: the expression %q cannot be used: %v", expression, err),
 			"check it against the jq manual")
 	}
 	return func(value []byte, w io.Writer) error {
@@ -74,7 +75,7 @@ func jqError(ctx context.Context, err error) error {
 	if halt, ok := err.(*gojq.HaltError); ok && halt.Value() == nil {
 		return nil
 	}
-	return UsageError(fmt.Sprintf("--jq: %v", err), "look at the whole answer with -o json")
+	return exit.UsageError(fmt.Sprintf("--jq: %v", err), "look at the whole answer with -o json")
 }
 
 // decimalOf returns the decimal of a decoded amount such as {"Crypto":{"Btc":50000000}}. It returns "" for

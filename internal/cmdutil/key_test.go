@@ -7,14 +7,15 @@ import (
 	"testing"
 
 	"example.com/till/internal/config"
+	"example.com/till/internal/exit"
 	"example.com/till/pkg/api"
 )
 
 func TestRefusedKey(t *testing.T) {
 	refused := &api.Error{Op: "list withdrawals", Outcome: api.Rejected, Status: 401, Reason: "no"}
 	err := RefusedKey(refused, config.Origin{Kind: config.FromVariable, Name: "TILL_API_KEY"})
-	r := Explain(err)
-	if r.Code != ExitUnauthorized || r.Call != refused {
+	r := exit.Explain(err)
+	if r.Code != exit.Unauthorized || r.Call != refused {
 		t.Errorf("exit code %d, call %v: the service's answer must stay", r.Code, r.Call)
 	}
 	if !strings.HasSuffix(r.Msg, "; the key came from the variable TILL_API_KEY") || r.Hint.IsZero() {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"example.com/till/internal/atomicfile"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/metrics"
 )
 
@@ -116,7 +117,7 @@ func TestMetricsOfALockedFile(t *testing.T) {
 	unlock, err := atomicfile.Lock(p.path, time.Hour)
 	must(t, err)
 	defer unlock()
-	err = p.end(Finished{Command: "payout apply", ExitCode: ExitUnknown})
+	err = p.end(Finished{Command: "payout apply", ExitCode: exit.Unknown})
 	if unlocked, ok := errors.AsType[metrics.UnlockedError](err); !ok || !errors.Is(unlocked.Err, atomicfile.ErrLocked) {
 		t.Errorf("got %v", err)
 	}
@@ -129,7 +130,7 @@ func TestMetricsWithoutAccount(t *testing.T) {
 	p := newPromFile(t)
 	good := Finished{Account: "shop", Command: "payout apply", ended: time.Unix(9, 0),
 		Unsettled: &FinishedUnsettled{Unknown: 1}}
-	bad := Finished{Command: "payout apply", ExitCode: ExitConfig}
+	bad := Finished{Command: "payout apply", ExitCode: exit.Config}
 	another := Finished{Account: "shop", Command: "journal check", Unsettled: &FinishedUnsettled{Unknown: 1}}
 	for i, finished := range []Finished{good, bad, another, good} {
 		p.ends(finished)

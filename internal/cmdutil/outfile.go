@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"example.com/till/internal/atomicfile"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/place"
 	"example.com/till/pkg/payout"
 )
@@ -27,7 +28,7 @@ type OutFile struct {
 // file is not wanted.
 func (f *OutFile) Check() (err error) {
 	refuse := func(why, advice string) error {
-		return UsageError(fmt.Sprintf("--%s: %s %s", f.Flag, f.Path, why), advice)
+		return exit.UsageError(fmt.Sprintf("--%s: %s %s", f.Flag, f.Path, why), advice)
 	}
 	if f.Path == "" {
 		return nil
@@ -48,14 +49,14 @@ func (f *OutFile) Check() (err error) {
 	}
 	probe, err := atomicfile.Create(f.place, 0o600)
 	if err != nil {
-		return f.Unwritable(ExitUsage, err, "name a file in a directory that you may write to")
+		return f.Unwritable(exit.Usage, err, "name a file in a directory that you may write to")
 	}
 	err = reserve(probe.File, max(f.Room, 4<<10))
 	if e := probe.Discard(); err == nil {
 		err = e
 	}
 	if err != nil {
-		return f.Unwritable(ExitUsage, err, "name another file")
+		return f.Unwritable(exit.Usage, err, "name another file")
 	}
 	return nil
 }
@@ -75,10 +76,10 @@ func reserve(file *os.File, bytes int64) error {
 // Unwritable returns the error for a file that cannot be written, found before anything else is done. The
 // exit code is code, except for a full disk, which is a fault of the machine.
 func (f OutFile) Unwritable(code int, err error, advice string) error {
-	if diskFull(err) {
-		code, advice = ExitConfig, "free some space in "+filepath.Dir(f.Path)+", and run it again"
+	if exit.DiskFull(err) {
+		code, advice = exit.Config, "free some space in "+filepath.Dir(f.Path)+", and run it again"
 	}
-	return &Error{Code: code, Err: err, Msg: fmt.Sprintf("--%s: %s cannot be written: %v", f.Flag, f.Path, err),
+	return &exit.Error{Code: code, Err: err, Msg: fmt.Sprintf("--%s: %s cannot be written: %v", f.Flag, f.Path, err),
 		Hint: payout.NewHint(advice)}
 }
 
@@ -86,7 +87,7 @@ func (f OutFile) Unwritable(code int, err error, advice string) error {
 func (f OutFile) Write(fill func(io.Writer) error) error {
 	err := f.Replace(fill)
 	if err != nil {
-		return &Error{Code: ExitOutput, Err: err,
+		return &exit.Error{Code: exit.Output, Err: err,
 			Msg:  fmt.Sprintf("--%s: %s could not be written: %v", f.Flag, f.Path, err),
 			Hint: payout.NewHint("name a file that you can write, and run it again")}
 	}

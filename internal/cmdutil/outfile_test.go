@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"example.com/till/internal/exit"
 )
 
 // TestOutFileIsResolvedOnce checks that a file is written to where its path led at the check, or not at all.
@@ -17,8 +19,8 @@ func TestOutFileIsResolvedOnce(t *testing.T) {
 	if err := os.Symlink(mine, link); err != nil {
 		t.Skipf("there are no symbolic links here: %v", err)
 	}
-	var failed *Error
-	if err := file.Write(Content([]byte("after"))); !errors.As(err, &failed) || failed.Code != ExitOutput {
+	var failed *exit.Error
+	if err := file.Write(Content([]byte("after"))); !errors.As(err, &failed) || failed.Code != exit.Output {
 		t.Errorf("it is written through a link that was put there: %v", err)
 	}
 	if text, err := os.ReadFile(mine); string(text) != "before" {

@@ -14,7 +14,9 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"example.com/till/internal/cmdline"
 	"example.com/till/internal/config"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/internal/terminal"
@@ -119,7 +121,7 @@ const filterLimit = 2 * time.Second
 
 // Made prints what a create has made. If printing fails, the ids are in the error, because they may be
 // nowhere else.
-func (o Output[T]) Made(value T, text string, what About, ids string) error {
+func (o Output[T]) Made(value T, text string, what exit.About, ids string) error {
 	if o.Session.JQ != "" {
 		ctx, cancel := context.WithTimeout(o.Session.Ctx, filterLimit)
 		defer cancel()
@@ -132,7 +134,7 @@ func (o Output[T]) Made(value T, text string, what About, ids string) error {
 	}
 	var output *render.WriteError
 	if errors.As(err, &output) {
-		return &Error{Code: ExitOutput, About: what, Err: output, Msg: fmt.Sprintf("it was made (%s), but %v", ids, err),
+		return &exit.Error{Code: exit.Output, About: what, Err: output, Msg: fmt.Sprintf("it was made (%s), but %v", ids, err),
 			Hint: payout.NewHint("note the ids, and do not create it again")}
 	}
 	return err
@@ -197,7 +199,7 @@ func Limited[T any](items []T, limit int) iter.Seq2[T, error] {
 func (s *Session) LineOptions() (render.Options, error) {
 	if s.Origin("output") == (config.Origin{Kind: config.FromFlag, Name: "output"}) && !IsJSON(s.Output) {
 		return render.Options{},
-			UsageError(fmt.Sprintf("--output: %s prints JSON, not %s", CommandName(s.Cmd), s.Output), "leave it out")
+			exit.UsageError(fmt.Sprintf("--output: %s prints JSON, not %s", cmdline.CommandName(s.Cmd), s.Output), "leave it out")
 	}
 	o := s.Render
 	o.Format = render.JSONL
@@ -340,7 +342,7 @@ func WithView[T any](
 	a *App, form Form, view func(money.Registry) render.View[T], cmd *cobra.Command,
 ) *cobra.Command {
 	shown := view(money.NewRegistry())
-	annotate(cmd, ColumnsKey, columnLines(shown.Meanings()))
+	cmdline.Annotated(cmd, ColumnsKey, columnLines(shown.Meanings()))
 	if a.Printed != nil {
 		a.Printed(cmd, form, shown.JSON.Type, shown.Meanings())
 	}

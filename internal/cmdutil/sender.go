@@ -13,7 +13,9 @@ import (
 	"strings"
 	"time"
 
+	"example.com/till/internal/cmdline"
 	"example.com/till/internal/config"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/period"
 	"example.com/till/internal/place"
 	"example.com/till/internal/views"
@@ -66,7 +68,7 @@ func (s *Session) JournalToList() (*payout.Journal, error) {
 }
 
 func (s *Session) journalThat(open func(context.Context, string) (*payout.Journal, error)) (*payout.Journal, error) {
-	Declared(s.Cmd, Journal)
+	cmdline.Declared(s.Cmd, cmdline.Journal)
 	if s.journal != nil {
 		return s.journal, nil
 	}
@@ -87,7 +89,7 @@ func (s *Session) OwnJournal() error {
 	if s.ProfileJournal == "" || s.Journal == s.ProfileJournal {
 		return nil
 	}
-	return Refusal(payout.RuleAccount,
+	return exit.Refusal(payout.RuleAccount,
 		fmt.Sprintf("the profile %s keeps its journal at %s, and %s is another", s.Profile,
 			place.Redact(s.ProfileJournal), place.Redact(s.Journal)),
 		"leave --journal and TILL_JOURNAL out")
@@ -95,7 +97,7 @@ func (s *Session) OwnJournal() error {
 
 // SenderFor opens the journal for the account that the client uses, to send.
 func (s *Session) SenderFor(client *api.Client) (*payout.Sender, error) {
-	Declared(s.Cmd, Money)
+	cmdline.Declared(s.Cmd, cmdline.Money)
 	approvals, err := s.PayoutApprovals(false)
 	if err != nil {
 		return nil, err
@@ -113,7 +115,7 @@ func (s *Session) senderFor(client *api.Client, approvals approval.Policy) (*pay
 	}
 	account, own, err := s.AccountOf(client)
 	if call := (*api.Error)(nil); errors.As(err, &call) && call.Outcome == api.Failed && !errors.Is(err, context.Canceled) {
-		return nil, &Error{Code: ExitUnreachable, Err: err,
+		return nil, &exit.Error{Code: exit.Unreachable, Err: err,
 			Msg:  fmt.Sprintf("the sandbox did not say which one it is, and nothing was sent to it: %v", err),
 			Hint: payout.NewHint("it is safe to run the same command again")}
 	} else if err != nil {
@@ -231,7 +233,7 @@ func (s *Session) lookupSince() (string, time.Time, error) {
 	}
 	from := func(at time.Time, layout string) (string, time.Time, error) {
 		if at.After(s.IO.Now()) { // the list would be empty
-			return "", at, UsageError(fmt.Sprintf("--lookup-since: %s is in the future, so a list from then on is empty",
+			return "", at, exit.UsageError(fmt.Sprintf("--lookup-since: %s is in the future, so a list from then on is empty",
 				s.LookupSince), "name a time before the oldest order that it is about")
 		}
 		return at.Add(-payout.SinceMargin).In(s.TimeZone).Format(layout), at, nil
@@ -315,7 +317,7 @@ func ListOfLedger[T any](s *Session, out Output[T], list func(*payout.Ledger, co
 // LedgerToChange returns the ledger of the account in use for a command that records something in the
 // profile's own journal, which open opens: OpenJournal or ExistingJournal.
 func (s *Session) LedgerToChange(open func() (*payout.Journal, error)) (*payout.Ledger, error) {
-	Declared(s.Cmd, Files)
+	cmdline.Declared(s.Cmd, cmdline.Files)
 	if err := s.OwnJournal(); err != nil {
 		return nil, err
 	}
@@ -347,7 +349,7 @@ func (s *Session) OpenSender() (*payout.Sender, error) {
 func CheckOrderIDs(ids []string) error {
 	for _, id := range ids {
 		if err := api.CheckOrderID(id); err != nil {
-			return UsageError(err.Error(), "see those of the journal", "journal", "list")
+			return exit.UsageError(err.Error(), "see those of the journal", "journal", "list")
 		}
 	}
 	return nil
@@ -355,7 +357,7 @@ func CheckOrderIDs(ids []string) error {
 
 // NoOrder is the error for an order if there is no journal yet.
 func NoOrder(orderID string) error {
-	return UsageError(fmt.Sprintf("the journal has no order %s in this account", orderID), "see what it has",
+	return exit.UsageError(fmt.Sprintf("the journal has no order %s in this account", orderID), "see what it has",
 		"journal", "list")
 }
 

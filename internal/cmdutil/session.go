@@ -14,7 +14,9 @@ import (
 	"strings"
 
 	"example.com/till/internal/atomicfile"
+	"example.com/till/internal/cmdline"
 	"example.com/till/internal/config"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/metrics"
 	"example.com/till/internal/money"
 	"example.com/till/internal/period"
@@ -45,7 +47,7 @@ func (a *App) Start(cmd *cobra.Command) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := CheckDryRun(cmd); err != nil {
+	if err := cmdline.CheckDryRun(cmd); err != nil {
 		return nil, err
 	}
 	s := &Session{App: a, Cmd: cmd, Settings: settings, Money: settings.Registry, Keys: a.keys(), unknown: map[string]bool{}}
@@ -98,11 +100,11 @@ func (a *App) WithSession(run func(*Session, []string) error) func(*cobra.Comman
 
 // Client connects to the service and starts the spinner, because a call follows.
 func (s *Session) Client() (*api.Client, error) {
-	Declared(s.Cmd, Calls)
+	cmdline.Declared(s.Cmd, cmdline.Calls)
 	client, err := s.Connect()
 	if to := s.outlets(s.Cmd); to.metrics != "" {
 		// If the command is killed, this start has no end. The end reports a file that cannot be written.
-		_ = metrics.Write(to.metrics, s.Account, CommandName(s.Cmd), metrics.Wait,
+		_ = metrics.Write(to.metrics, s.Account, cmdline.CommandName(s.Cmd), metrics.Wait,
 			map[string][]metrics.Sample{metrics.Start: timestamp(s.Began), metrics.Success: nil})
 	}
 	if err == nil && !s.DryRun {
@@ -121,11 +123,11 @@ func (s *Session) ClientToCreate() (*api.Client, error) {
 
 // MayCreate refuses to create anything with a profile that is read_only.
 func (s *Session) MayCreate() error {
-	Declared(s.Cmd, Money, Service)
+	cmdline.Declared(s.Cmd, cmdline.Money, cmdline.Service)
 	if !s.ReadOnly {
 		return nil
 	}
-	return Refusal(RuleReadOnly, fmt.Sprintf("the profile %s is read_only, so nothing is created", s.ProfileName()),
+	return exit.Refusal(exit.RuleReadOnly, fmt.Sprintf("the profile %s is read_only, so nothing is created", s.ProfileName()),
 		"use another profile or, if that is over, set it so", "profile", "set", s.Profile, "read_only=false")
 }
 
@@ -283,7 +285,7 @@ func AboutThis(what, asked, got string) error {
 	if strings.EqualFold(asked, got) {
 		return nil
 	}
-	return &Error{Code: ExitReadFailed,
+	return &exit.Error{Code: exit.ReadFailed,
 		Msg:  fmt.Sprintf("the answer is about %s %q, and not about %q", what, got, asked),
 		Hint: payout.NewHint("nothing was changed, run it again")}
 }
@@ -328,8 +330,8 @@ func RefusedKey(err error, source config.Origin) error {
 	if err == nil || source.Kind == config.FromDefault {
 		return err
 	}
-	r, own := Explain(err), (*Error)(nil)
-	if r.Code != ExitUnauthorized || errors.As(err, &own) && own.Code == ExitUnauthorized {
+	r, own := exit.Explain(err), (*exit.Error)(nil)
+	if r.Code != exit.Unauthorized || errors.As(err, &own) && own.Code == exit.Unauthorized {
 		return err
 	}
 	r.Msg, r.Hint = fmt.Sprintf("%v; the key came from %s", err, source.Phrase()), otherKey(source)

@@ -2,58 +2,16 @@ package cmdutil
 
 import (
 	"bytes"
-	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
 	"sync"
 
+	"example.com/till/internal/exit"
 	"example.com/till/internal/render"
 	"example.com/till/internal/terminal"
 	"example.com/till/pkg/payout"
 )
-
-// About names what a line on standard error is about: the orders, the withdrawal or invoice, and the run.
-type About struct {
-	OrderID  string   `json:"order_id,omitempty"`
-	OrderIDs []string `json:"order_ids,omitempty"` // if there are several; OrderID is empty then
-	ID       string   `json:"id,omitempty"`
-	Run      string   `json:"run,omitempty"`
-}
-
-// AboutOrders returns an About for the given orders.
-func AboutOrders(ids ...string) About {
-	if len(ids) == 1 {
-		return About{OrderID: ids[0]}
-	}
-	return About{OrderIDs: ids}
-}
-
-// Or fills in what is missing from other.
-func (w About) Or(other About) About {
-	if w.OrderID == "" && len(w.OrderIDs) == 0 {
-		w.OrderID, w.OrderIDs = other.OrderID, other.OrderIDs
-	}
-	w.ID, w.Run = cmp.Or(w.ID, other.ID), cmp.Or(w.Run, other.Run)
-	return w
-}
-
-// aboutError collects what the errors in a chain are about. The outermost one decides.
-func aboutError(err error) About {
-	var (
-		w       About
-		own     *Error
-		sending *payout.Error
-	)
-	if errors.As(err, &own) {
-		w = own.About
-	}
-	if errors.As(err, &sending) {
-		w = w.Or(About{OrderID: sending.OrderID, OrderIDs: sending.OrderIDs, ID: sending.ID, Run: sending.Run})
-	}
-	return w
-}
 
 // HintLine is a hint as JSON.
 type HintLine struct {
@@ -90,16 +48,16 @@ type Remark struct {
 	Field   string `json:"field,omitempty"` // the column of that line
 
 	Hint *HintLine `json:"hint,omitempty"`
-	About
+	exit.About
 }
 
 // Note writes a line for a person to standard error. Under -o json it is {"note":{...}}.
 func (a *App) Note(format string, args ...any) error {
-	return a.NoteAbout(About{}, format, args...)
+	return a.NoteAbout(exit.About{}, format, args...)
 }
 
 // NoteAbout is like Note, for a line about something other than the subject of the command, or about more.
-func (a *App) NoteAbout(what About, format string, args ...any) error {
+func (a *App) NoteAbout(what exit.About, format string, args ...any) error {
 	text := fmt.Sprintf(format, args...)
 	return a.note(a.Wrapped(text), Remark{Message: text, About: what})
 }
@@ -118,7 +76,7 @@ func (a *App) NoteCommand(command []string, format string, args ...any) error {
 
 // Warn writes a warning. Under -o json it is {"warning":{...}}.
 func (a *App) Warn(w payout.Detail) error {
-	about := About{OrderID: w.OrderID}.Or(a.Subject)
+	about := exit.About{OrderID: w.OrderID}.Or(a.Subject)
 	return a.remark(a.Wrapped("warning: "+w.String()),
 		WarningLine{Remark{Message: w.Message, Line: w.Line, Field: w.Field, About: about}})
 }

@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 
+	"example.com/till/internal/exit"
 	"example.com/till/internal/render"
 )
 
@@ -60,7 +61,7 @@ func (t dryRun) RoundTrip(req *http.Request) (*http.Response, error) {
 // checkDryRun refuses a filter alone: it was written for the answer, which a dry run does not have.
 func (s *Session) checkDryRun() error {
 	if from := s.Origin("output").Name; s.DryRun && (from == "jq" || from == "template") {
-		return UsageError(fmt.Sprintf("--dry-run prints the request, and --%s alone is for the answer", from),
+		return exit.UsageError(fmt.Sprintf("--dry-run prints the request, and --%s alone is for the answer", from),
 			fmt.Sprintf("add -o json to filter the request, or leave --%s out", from))
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"example.com/till/internal/exit"
 	"example.com/till/internal/render"
 	"example.com/till/internal/views"
 	"example.com/till/pkg/api"
@@ -37,14 +38,14 @@ func AddWaitFlags(cmd *cobra.Command, flags *WaitFlags) {
 // Check checks the flags before anything is sent.
 func (f WaitFlags) Check() error {
 	if f.Interval < 10*time.Millisecond {
-		return UsageError("--interval: it must be at least 10ms", "leave it out for 2s")
+		return exit.UsageError("--interval: it must be at least 10ms", "leave it out for 2s")
 	}
 	if f.Timeout <= 0 {
-		return UsageError("--timeout: it must be longer than 0", "leave it out for 10m")
+		return exit.UsageError("--timeout: it must be longer than 0", "leave it out for 10m")
 	}
 	for _, name := range f.FailOn {
 		if Among(name, f.Status) || Among(name, f.State) {
-			return UsageError(fmt.Sprintf("%q is both waited for and in --fail-on", name),
+			return exit.UsageError(fmt.Sprintf("%q is both waited for and in --fail-on", name),
 				"leave it out of one of them")
 		}
 	}
@@ -111,17 +112,17 @@ func (f WaitFlags) failure(ctx context.Context, what string, ended *api.WaitErro
 		if !Among(now, f.FailOn) {
 			name, now = "state", ended.State
 		}
-		return &Error{Code: ExitFailedStatus, Msg: fmt.Sprintf("%s has the %s %q, which --fail-on names", what, name, now)}
+		return &exit.Error{Code: exit.FailedStatus, Msg: fmt.Sprintf("%s has the %s %q, which --fail-on names", what, name, now)}
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case ended.Err != context.DeadlineExceeded:
 		return ended.Err
 	case !ended.Read:
 		hint := payout.NewHint("look at it", f.Show...)
-		if report := Explain(ended.Trouble); report.Call != nil {
+		if report := exit.Explain(ended.Trouble); report.Call != nil {
 			hint = report.Hint
 		}
-		return &Error{Code: ExitReadFailed, Err: ended.Trouble, Hint: hint,
+		return &exit.Error{Code: exit.ReadFailed, Err: ended.Trouble, Hint: hint,
 			Msg: fmt.Sprintf("%s could not be read within %s: %v", what, f.Timeout, ended.Trouble)}
 	}
 	var wanted []string
@@ -135,7 +136,7 @@ func (f WaitFlags) failure(ctx context.Context, what string, ended *api.WaitErro
 	if ended.Trouble != nil {
 		msg += fmt.Sprintf("; the last reading failed: %v", ended.Trouble)
 	}
-	return &Error{Code: ExitNotYet, Msg: msg,
+	return &exit.Error{Code: exit.NotYet, Msg: msg,
 		Hint: payout.NewHint("wait longer with --timeout, or see what the service calls its statuses", f.Show...)}
 }
 

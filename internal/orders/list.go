@@ -7,7 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/views"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
@@ -57,8 +59,8 @@ func ListCommand(
 			} else {
 				err = p.all(list)
 			}
-			if err != nil && cmdutil.Explain(err).Code == cmdutil.ExitRejected && (filter.From != "" || filter.To != "") {
-				return &cmdutil.Error{Code: cmdutil.ExitRejected, Err: err, Msg: err.Error(),
+			if err != nil && exit.Explain(err).Code == exit.Rejected && (filter.From != "" || filter.To != "") {
+				return &exit.Error{Code: exit.Rejected, Err: err, Msg: err.Error(),
 					Hint: payout.NewHint(fmt.Sprintf("if the service means the format of the times, set the one it wants with: till profile set %s time_layout=LAYOUT (now %s)",
 						s.ProfileOr("NAME"), s.TimeLayout))}
 			}
@@ -73,19 +75,19 @@ func ListCommand(
 	f.IntVar(&flags.pageSize, "page-size", api.DefaultPageSize, "how many to ask for at a time")
 	f.BoolVar(&flags.all, "all", false, "the whole list, also on a terminal")
 	f.IntVar(&flags.limit, "limit", 0, "stop after so many")
-	cmdutil.Exclude(cmd, "page", "all")
-	cmdutil.Offer(cmd, "currency", a.CompleteCurrencies)
+	cmdline.Exclude(cmd, "page", "all")
+	cmdline.Offer(cmd, "currency", a.CompleteCurrencies)
 	return cmd
 }
 
 func (f *ListFlags) check(s *cmdutil.Session) error {
 	switch {
 	case f.pageSize < 1:
-		return cmdutil.UsageError("--page-size: it must be at least 1", "leave it out for the default")
+		return exit.UsageError("--page-size: it must be at least 1", "leave it out for the default")
 	case s.Cmd.Flags().Changed("limit") && f.limit < 1:
-		return cmdutil.UsageError("--limit: it must be at least 1", "leave it out for the whole list")
+		return exit.UsageError("--limit: it must be at least 1", "leave it out for the whole list")
 	case f.page < 0:
-		return cmdutil.UsageError("--page: it cannot be negative",
+		return exit.UsageError("--page: it cannot be negative",
 			"write 0 or 1 for the first page, whichever the service counts from")
 	}
 	return nil
@@ -109,7 +111,7 @@ func (f *ListFlags) Filter(s *cmdutil.Session) (
 	}
 	for _, code := range f.currencies {
 		if strings.Contains(code, ",") {
-			return filter, nil, cmdutil.UsageError(fmt.Sprintf("--currency: %q is not one currency", code), "give --currency again for each")
+			return filter, nil, exit.UsageError(fmt.Sprintf("--currency: %q is not one currency", code), "give --currency again for each")
 		}
 		c, err := s.Money.ParseCurrency(code)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
 	"example.com/till/internal/money"
@@ -19,7 +20,7 @@ import (
 func AddLookupFlags(cmd *cobra.Command) {
 	cmd.Flags().String("lookup", "auto", "read the list: always or never")
 	cmd.Flags().String("lookup-since", "", "read that list from this time on only")
-	cmdutil.OfferWords(cmd, "lookup", config.Values("lookup")...)
+	cmdline.OfferWords(cmd, "lookup", config.Values("lookup")...)
 }
 
 // MinorUnits returns the count of minor units that is sent, to be added to an amount in decimals. If the

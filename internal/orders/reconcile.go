@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/internal/views"
@@ -45,18 +46,18 @@ func Reconciled(results []payout.Result, resolve ...string) error {
 		if last.Wait > 0 {
 			when = "in " + last.WaitText() + " (settle_after in the profile) "
 		}
-		return &cmdutil.Error{Code: cmdutil.ExitUnknown, About: cmdutil.AboutOrders(unknown...),
+		return &exit.Error{Code: exit.Unknown, About: exit.AboutOrders(unknown...),
 			Msg: fmt.Sprintf("%s not on the service's list, which proves nothing: the list may miss %s, or %s may arrive late",
 				cmdutil.IsOrAre("order", unknown), them, it),
 			Hint: payout.NewHint("run this again later, or "+when+"say what you know"+each+
 				", with --paid-as ID in place of --not-sent if it was paid",
 				append(resolve, which, "--not-sent", "--reason", "TEXT")...)}
 	case len(conflict) > 1:
-		return &cmdutil.Error{Code: cmdutil.ExitConflict, About: cmdutil.AboutOrders(conflict...),
+		return &exit.Error{Code: exit.Conflict, About: exit.AboutOrders(conflict...),
 			Msg:  cmdutil.IsOrAre("order", conflict) + " in conflict",
 			Hint: payout.NewHint("see what happened to each", "journal", "show", "ORDER")}
 	case len(conflict) > 0:
-		return &cmdutil.Error{Code: cmdutil.ExitConflict, About: cmdutil.AboutOrders(conflict...),
+		return &exit.Error{Code: exit.Conflict, About: exit.AboutOrders(conflict...),
 			Msg: fmt.Sprintf("%s in conflict: %s", cmdutil.IsOrAre("order", conflict), why), Hint: settle}
 	}
 	return nil

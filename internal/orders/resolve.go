@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"strings"
 
+	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/views"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
@@ -19,7 +21,7 @@ func ResolveCommand(a *cmdutil.App, short string) *cobra.Command {
 		Short: short,
 		Args: func(cmd *cobra.Command, given []string) error {
 			if len(given) == 0 {
-				return cmdutil.HelpError(cmd, cmdutil.CommandName(cmd)+" needs ORDER", "")
+				return cmdline.HelpError(cmd, cmdline.CommandName(cmd)+" needs ORDER", "")
 			}
 			return nil
 		},
@@ -37,14 +39,14 @@ func ResolveCommand(a *cmdutil.App, short string) *cobra.Command {
 	f.StringVar(&d.Reason, "reason", "", "how you know; it is kept in the journal")
 	f.BoolVar(&d.AlthoughDifferent, "although-different", false, "with --paid-as: record it although it differs from the order")
 	f.BoolVar(&d.AlthoughClock, "although-clock", false, "with --not-sent: record it although the service's clock and this machine's differ")
-	cmdutil.RequireOne(cmd, "paid-as", "not-sent")
-	cmdutil.Exclude(cmd, "paid-as", "not-sent")
+	cmdline.RequireOne(cmd, "paid-as", "not-sent")
+	cmdline.Exclude(cmd, "paid-as", "not-sent")
 	return cmd
 }
 
 // resolve checks a decision with the service, and records it.
 func resolve(s *cmdutil.Session, out cmdutil.Output[payout.Order], d payout.Decision) error {
-	s.Subject = cmdutil.AboutOrders(d.OrderIDs...)
+	s.Subject = exit.AboutOrders(d.OrderIDs...)
 	s.Subject.ID = d.PaidAs
 	sender, err := s.OpenSender()
 	if err != nil {
@@ -78,25 +80,25 @@ func checkDecision(cmd *cobra.Command, d payout.Decision, notSent bool) error {
 	seen := map[string]bool{}
 	for _, id := range d.OrderIDs {
 		if seen[id] {
-			return cmdutil.UsageError(fmt.Sprintf("order %s is named twice", id), "leave one out")
+			return exit.UsageError(fmt.Sprintf("order %s is named twice", id), "leave one out")
 		}
 		seen[id] = true
 	}
 	switch {
 	case d.AlthoughDifferent && (d.PaidAs == "" || strings.TrimSpace(d.Reason) == ""):
-		return cmdutil.UsageError("--although-different needs --paid-as ID and a reason: it records a withdrawal that differs from the order",
+		return exit.UsageError("--although-different needs --paid-as ID and a reason: it records a withdrawal that differs from the order",
 			"add --paid-as ID and --reason TEXT, saying how you know")
 	case d.AlthoughClock && !notSent:
-		return cmdutil.UsageError("--although-clock needs --not-sent: only that decision depends on time", "leave it out")
+		return exit.UsageError("--although-clock needs --not-sent: only that decision depends on time", "leave it out")
 	case notSent && strings.TrimSpace(d.Reason) == "":
-		return cmdutil.UsageError("--not-sent needs a reason: it lets the order be sent again",
+		return exit.UsageError("--not-sent needs a reason: it lets the order be sent again",
 			"add --reason TEXT, saying how you know")
 	case strings.HasPrefix(d.PaidAs, "-"): // the value was a variable without a text
-		return cmdutil.UsageError(fmt.Sprintf("--paid-as: %q is a flag, and not an id", d.PaidAs), "give the id of the withdrawal")
+		return exit.UsageError(fmt.Sprintf("--paid-as: %q is a flag, and not an id", d.PaidAs), "give the id of the withdrawal")
 	case !notSent && d.PaidAs == "":
-		return cmdutil.HelpError(cmd, "one of --paid-as ID and --not-sent is needed", "")
+		return cmdline.HelpError(cmd, "one of --paid-as ID and --not-sent is needed", "")
 	case d.PaidAs != "" && len(d.OrderIDs) > 1:
-		return cmdutil.UsageError("--paid-as: a withdrawal belongs to one order",
+		return exit.UsageError("--paid-as: a withdrawal belongs to one order",
 			"resolve them one at a time")
 	}
 	return nil
@@ -122,11 +124,11 @@ func confirmDecision(s *cmdutil.Session, c payout.Checked) error {
 		return nil
 	}
 	if !s.CanAsk() {
-		return cmdutil.Refusal(cmdutil.RuleConfirmation, why, advice)
+		return exit.Refusal(exit.RuleConfirmation, why, advice)
 	}
 	answer, err := s.Ask(question)
 	if err == nil && strings.TrimSpace(answer) != want {
-		err = cmdutil.Refusal(cmdutil.RuleConfirmation, "not confirmed: nothing was recorded", "type "+want+" to record it")
+		err = exit.Refusal(exit.RuleConfirmation, "not confirmed: nothing was recorded", "type "+want+" to record it")
 	}
 	return err
 }

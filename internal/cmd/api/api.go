@@ -11,7 +11,9 @@ import (
 	"strings"
 
 	"example.com/till/internal/atomicfile"
+	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/render"
 	"example.com/till/internal/terminal"
 	"example.com/till/pkg/payout"
@@ -28,13 +30,13 @@ func Command(a *cmdutil.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "api METHOD PATH",
 		Short: "Send any request, and print the answer unchanged",
-		Args:  cmdutil.Args("METHOD", "PATH"),
+		Args:  cmdline.Args("METHOD", "PATH"),
 		RunE: a.WithSession(func(s *cmdutil.Session, args []string) error {
 			return send(s, strings.ToUpper(args[0]), args[1], input)
 		}),
 	}
 	cmd.Flags().StringVar(&input, "input", "", "file that holds the JSON body; - is standard input")
-	cmdutil.OfferFiles(cmd, "input")
+	cmdline.OfferFiles(cmd, "input")
 	return cmdutil.Prints[json.RawMessage](a, cmdutil.One, cmd)
 }
 
@@ -84,7 +86,7 @@ func send(s *cmdutil.Session, method, path, input string) error {
 	if err == nil || reads {
 		return err
 	}
-	return &cmdutil.Error{Code: cmdutil.ExitOutput,
+	return &exit.Error{Code: exit.Output,
 		Msg:  fmt.Sprintf("the service accepted it, but %v; its answer begins %s", err, beginning(answer)),
 		Hint: payout.NewHint("do not send it again")}
 }
@@ -105,7 +107,7 @@ func printAnswer(s *cmdutil.Session, view render.View[[]byte], filtered bool, an
 		return s.WriteData(string(answer))
 	}
 	if err := checkAnswer(answer); err != nil {
-		return &cmdutil.Error{Code: cmdutil.ExitReadFailed, Err: err,
+		return &exit.Error{Code: exit.ReadFailed, Err: err,
 			Msg:  fmt.Sprintf("the answer is not JSON, so it cannot be filtered: %v", err),
 			Hint: payout.NewHint("leave out --jq and --template to see it unchanged")}
 	}
@@ -147,7 +149,7 @@ func pathOf(given string) (string, error) {
 	if _, rest, found := strings.Cut(strings.ReplaceAll(given, `\`, "/"), "/api/"); found {
 		advice += ": api/" + rest
 	}
-	return "", cmdutil.UsageError(fmt.Sprintf("%q is the path of a Windows file: Git Bash makes one of what begins with a slash", given), advice)
+	return "", exit.UsageError(fmt.Sprintf("%q is the path of a Windows file: Git Bash makes one of what begins with a slash", given), advice)
 }
 
 // beginning returns at most 500 bytes of text, for a message.
@@ -178,12 +180,12 @@ func readInput(s *cmdutil.Session, name string) (json.RawMessage, error) {
 	case s.Ctx.Err() != nil:
 		return nil, s.Ctx.Err()
 	case err != nil:
-		return nil, cmdutil.UsageError(fmt.Sprintf("--input: %v", atomicfile.WithoutPath(err)),
+		return nil, exit.UsageError(fmt.Sprintf("--input: %v", atomicfile.WithoutPath(err)),
 			"name a file that can be read, or - for standard input")
 	case len(text) > maxInput:
-		return nil, cmdutil.UsageError("--input: it is larger than 1 MiB", "send less")
+		return nil, exit.UsageError("--input: it is larger than 1 MiB", "send less")
 	case !json.Valid(text):
-		return nil, cmdutil.UsageError("--input: it is not JSON", "write one JSON value")
+		return nil, exit.UsageError("--input: it is not JSON", "write one JSON value")
 	}
 	return text, nil
 }

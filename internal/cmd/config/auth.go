@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"fmt"
 
+	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/money"
 	"example.com/till/internal/near"
 	"example.com/till/internal/render"
@@ -16,7 +18,7 @@ import (
 
 // AuthCommand returns the auth command.
 func AuthCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.Group("auth", "Store and check the key of a service", loginCommand(a), statusCommand(a),
+	return cmdline.Group("auth", "Store and check the key of a service", loginCommand(a), statusCommand(a),
 		logoutCommand(a))
 }
 
@@ -27,14 +29,14 @@ func loginCommand(a *cmdutil.App) *cobra.Command {
 		Short: "Store the key of the profile in use",
 		Args: func(_ *cobra.Command, given []string) error {
 			if len(given) > 0 { // an argument may be the key: do not print it
-				return cmdutil.UsageError("auth login takes no argument, because other users can read a command line",
+				return exit.UsageError("auth login takes no argument, because other users can read a command line",
 					"give the key on standard input, < FILE", "auth", "login")
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if store != "keyring" && store != "file" {
-				return cmdutil.UsageError("--store: a key is kept in the keyring or a file",
+				return exit.UsageError("--store: a key is kept in the keyring or a file",
 					cmp.Or(near.Question(store, "", []string{"keyring", "file"}), "write keyring or file"))
 			}
 			s, err := startEdit(a, cmd, keepsNoKey)
@@ -65,7 +67,7 @@ func loginCommand(a *cmdutil.App) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&store, "store", store, "where to keep it: keyring or file")
-	cmdutil.OfferWords(cmd, "store", "keyring", "file")
+	cmdline.OfferWords(cmd, "store", "keyring", "file")
 	return cmd
 }
 
@@ -78,11 +80,11 @@ func newKey(s *cmdutil.Session, cmd *cobra.Command) (string, error) {
 	}
 	typed := terminal.Of(s.IO.In) != nil
 	if typed && !s.CanAsk() {
-		return "", cmdutil.UsageError("the key cannot be asked for here", "give it on standard input, < FILE",
+		return "", exit.UsageError("the key cannot be asked for here", "give it on standard input, < FILE",
 			"auth", "login")
 	}
 	key, err := s.ReadKey(fmt.Sprintf("Key for %s (profile %s): ", s.ServiceName(), s.ProfileName()),
-		cmdutil.UsageError("no key was typed", "run it again, or give the key on standard input, < FILE", "auth", "login"))
+		exit.UsageError("no key was typed", "run it again, or give the key on standard input, < FILE", "auth", "login"))
 	if err == nil && key == "" && !typed {
 		err = &config.Error{Msg: "standard input has no key", Advice: "type: till auth login < FILE"}
 	}
@@ -153,8 +155,8 @@ func keyView(money.Registry) render.View[keyRow] { return render.Struct[keyRow](
 
 // withSource adds the source of the key to err, except to an error about a refused key or an interruption.
 func withSource(err error, source config.Origin) error {
-	r := cmdutil.Explain(err)
-	if r.Code == cmdutil.ExitUnauthorized || r.Code == cmdutil.ExitInterrupted {
+	r := exit.Explain(err)
+	if r.Code == exit.Unauthorized || r.Code == exit.Interrupted {
 		return err
 	}
 	r.Msg = fmt.Sprintf("%v; the key comes from %s", err, source.Phrase())

@@ -2,6 +2,7 @@
 package config
 
 import (
+	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
 	"example.com/till/internal/money"
@@ -11,7 +12,7 @@ import (
 
 // Command returns the config command.
 func Command(a *cmdutil.App) *cobra.Command {
-	return cmdutil.Group("config", "Show the settings in effect, and where they come from", showCommand(a),
+	return cmdline.Group("config", "Show the settings in effect, and where they come from", showCommand(a),
 		pathCommand(a))
 }
 

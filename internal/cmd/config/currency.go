@@ -8,8 +8,10 @@ import (
 	"strings"
 
 	"example.com/till/internal/address"
+	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/money"
 	"example.com/till/internal/near"
 	"example.com/till/internal/render"
@@ -18,7 +20,7 @@ import (
 
 // CurrencyCommand returns the currency command.
 func CurrencyCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.Group("currency", "Set the decimals and rules of currencies",
+	return cmdline.Group("currency", "Set the decimals and rules of currencies",
 		currencyListCommand(a), currencySetCommand(a), currencyRemoveCommand(a), currencyCheckCommand(a))
 }
 
@@ -51,8 +53,8 @@ func currencySetCommand(a *cmdutil.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "set CODE --kind crypto|fiat --decimals N",
 		Short:             "Add a currency, or change what till knows about one",
-		Args:              cmdutil.Args("CODE"),
-		ValidArgsFunction: cmdutil.FirstArg(a.CompleteCurrencies),
+		Args:              cmdline.Args("CODE"),
+		ValidArgsFunction: cmdline.FirstArg(a.CompleteCurrencies),
 		RunE:              func(cmd *cobra.Command, args []string) error { return setCurrency(a, cmd, args[0]) },
 	}
 	f := cmd.Flags()
@@ -60,10 +62,10 @@ func currencySetCommand(a *cmdutil.App) *cobra.Command {
 	f.Int("decimals", 0, "how many decimals the service counts")
 	f.String("memo", "", "required, if a withdrawal needs a memo")
 	f.String("address-format", "", "how its addresses look, such as bitcoin")
-	cmdutil.RequireOne(cmd, "kind", "decimals", "memo", "address-format")
-	cmdutil.OfferWords(cmd, "kind", "crypto", "fiat")
-	cmdutil.OfferWords(cmd, "memo", "required")
-	cmdutil.OfferWords(cmd, "address-format", address.Formats()...)
+	cmdline.RequireOne(cmd, "kind", "decimals", "memo", "address-format")
+	cmdline.OfferWords(cmd, "kind", "crypto", "fiat")
+	cmdline.OfferWords(cmd, "memo", "required")
+	cmdline.OfferWords(cmd, "address-format", address.Formats()...)
 	return cmd
 }
 
@@ -82,7 +84,7 @@ func setCurrency(a *cmdutil.App, cmd *cobra.Command, code string) error {
 		}
 	}
 	if format, formats := settings["address_format"], address.Formats(); format != "" && !slices.Contains(formats, format) {
-		return cmdutil.UsageError(fmt.Sprintf("--address-format: there is no format %q", format),
+		return exit.UsageError(fmt.Sprintf("--address-format: there is no format %q", format),
 			cmp.Or(near.Question(format, "", formats), "write one of "+strings.Join(formats, ", ")))
 	}
 	err = edit(a, cmd, func(d *config.Document) error { return d.SetCurrency(s.Profile, code, settings) })
@@ -119,8 +121,8 @@ func currencyRemoveCommand(a *cmdutil.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "remove CODE",
 		Short: "Remove what till currency set has written",
-		Args:  cmdutil.Args("CODE"),
-		ValidArgsFunction: cmdutil.FirstArg(func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		Args:  cmdline.Args("CODE"),
+		ValidArgsFunction: cmdline.FirstArg(func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 			s, _ := config.Resolve(a.Input(cmd))
 			if s.Profile == "" {
 				s.Own = s.Common

@@ -8,7 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
@@ -22,8 +24,8 @@ func currencyCheckCommand(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.NewCommand(a, cmdutil.List, checkView, &cobra.Command{
 		Use:               "check [CODE]",
 		Short:             "Compare the decimals of the profile with what the service shows",
-		Args:              cmdutil.OptionalArg("CODE"),
-		ValidArgsFunction: cmdutil.FirstArg(a.CompleteCurrencies),
+		Args:              cmdline.OptionalArg("CODE"),
+		ValidArgsFunction: cmdline.FirstArg(a.CompleteCurrencies),
 	}, func(s *cmdutil.Session, out cmdutil.Output[currencyCheck], args []string) error {
 		return checkCurrencies(s, out, args, invoices, reseller)
 	})
@@ -97,7 +99,7 @@ func (c *checker) readList(s *cmdutil.Session, client *api.Client, filter api.Wi
 	defer cancel()
 	for w, err := range client.Withdrawals.All(ctx, filter, api.ListOptions{FirstPage: s.PageBase()}) {
 		if err != nil && ctx.Err() != nil && s.Ctx.Err() == nil {
-			return &cmdutil.Error{Code: cmdutil.ExitReadFailed, Err: err,
+			return &exit.Error{Code: exit.ReadFailed, Err: err,
 				Msg:  fmt.Sprintf("the service's list could not be read within %s (lookup_timeout)", s.LookupTimeout),
 				Hint: payout.NewHint("name one currency, or give it more time with lookup_timeout in the profile")}
 		}

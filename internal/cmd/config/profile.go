@@ -6,8 +6,10 @@ import (
 	"strconv"
 	"strings"
 
+	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"github.com/spf13/cobra"
@@ -15,7 +17,7 @@ import (
 
 // ProfileCommand returns the profile command.
 func ProfileCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.Group("profile", "Manage profiles: the settings of a service",
+	return cmdline.Group("profile", "Manage profiles: the settings of a service",
 		profileListCommand(a), profileShowCommand(a), profileUseCommand(a), profileSetCommand(a),
 		profileRemoveCommand(a))
 }
@@ -66,8 +68,8 @@ func profileShowCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.WithView(a, cmdutil.One, profileView, &cobra.Command{
 		Use:               "show [NAME]",
 		Short:             "Show a profile as it is in the configuration",
-		Args:              cmdutil.OptionalArg("NAME"),
-		ValidArgsFunction: cmdutil.FirstArg(a.CompleteProfiles),
+		Args:              cmdline.OptionalArg("NAME"),
+		ValidArgsFunction: cmdline.FirstArg(a.CompleteProfiles),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			out, file, err := beginFile(a, cmd)
 			if err != nil {
@@ -97,8 +99,8 @@ func profileUseCommand(a *cmdutil.App) *cobra.Command {
 	return &cobra.Command{
 		Use:               "use NAME",
 		Short:             "Make a profile the current one",
-		Args:              cmdutil.Args("NAME"),
-		ValidArgsFunction: cmdutil.FirstArg(a.CompleteProfiles),
+		Args:              cmdline.Args("NAME"),
+		ValidArgsFunction: cmdline.FirstArg(a.CompleteProfiles),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := args[0]
 			if err := edit(a, cmd, func(d *config.Document) error { return d.UseProfile(name) }); err != nil {
@@ -116,7 +118,7 @@ func profileSetCommand(a *cmdutil.App) *cobra.Command {
 		Use:   "set NAME KEY=VALUE...",
 		Short: "Change settings of a profile, or make a new one",
 		Args: func(cmd *cobra.Command, given []string) error {
-			return cmdutil.Args("NAME", "KEY=VALUE")(cmd, given[:min(len(given), 2)])
+			return cmdline.Args("NAME", "KEY=VALUE")(cmd, given[:min(len(given), 2)])
 		},
 		ValidArgsFunction: func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
 			if len(given) == 0 {
@@ -184,7 +186,7 @@ func completeKeys(given []string, typed string) ([]string, cobra.ShellCompDirect
 	for _, k := range config.ProfileSettings() {
 		set := slices.ContainsFunc(given, func(text string) bool { return strings.HasPrefix(text, k.Name+"=") })
 		if !set && k.Name != "currencies" && strings.HasPrefix(k.Name, typed) {
-			offers = append(offers, cmdutil.WithText(k.Name+"=", k.About))
+			offers = append(offers, cmdline.WithText(k.Name+"=", k.About))
 		}
 	}
 	return offers, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
@@ -194,12 +196,12 @@ func profileRemoveCommand(a *cmdutil.App) *cobra.Command {
 	return &cobra.Command{
 		Use:               "remove NAME",
 		Short:             "Remove a profile from the configuration",
-		Args:              cmdutil.Args("NAME"),
-		ValidArgsFunction: cmdutil.FirstArg(a.CompleteProfiles),
+		Args:              cmdline.Args("NAME"),
+		ValidArgsFunction: cmdline.FirstArg(a.CompleteProfiles),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, current := args[0], ""
 			if name == config.Sandbox {
-				return cmdutil.UsageError("the profile sandbox is built in and cannot be removed", "see", "profile", "list")
+				return exit.UsageError("the profile sandbox is built in and cannot be removed", "see", "profile", "list")
 			}
 			err := edit(a, cmd, func(d *config.Document) error {
 				current = d.File().Current
@@ -220,17 +222,17 @@ func profileRemoveCommand(a *cmdutil.App) *cobra.Command {
 // startEdit starts a command that changes something for the profile in use. The profile sandbox cannot be
 // changed, and why is the message for it.
 func startEdit(a *cmdutil.App, cmd *cobra.Command, why string) (*cmdutil.Session, error) {
-	cmdutil.Declared(cmd, cmdutil.Files)
+	cmdline.Declared(cmd, cmdline.Files)
 	s, err := a.Start(cmd)
 	if err == nil && s.Sandbox {
-		err = cmdutil.UsageError(why, "choose another profile with --profile")
+		err = exit.UsageError(why, "choose another profile with --profile")
 	}
 	return s, err
 }
 
 func edit(a *cmdutil.App, cmd *cobra.Command, change func(*config.Document) error) error {
-	cmdutil.Declared(cmd, cmdutil.Files)
-	if err := cmdutil.CheckDryRun(cmd); err != nil {
+	cmdline.Declared(cmd, cmdline.Files)
+	if err := cmdline.CheckDryRun(cmd); err != nil {
 		return err
 	}
 	path, _, err := a.Input(cmd).Path()

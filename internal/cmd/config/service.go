@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
 	"example.com/till/internal/money"
@@ -25,7 +26,7 @@ import (
 
 // ServiceCommand returns the service command.
 func ServiceCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.Group("service", "Find out what the interface leaves open", serviceCheckCommand(a))
+	return cmdline.Group("service", "Find out what the interface leaves open", serviceCheckCommand(a))
 }
 
 func serviceCheckCommand(a *cmdutil.App) *cobra.Command {

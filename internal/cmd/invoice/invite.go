@@ -5,7 +5,9 @@ import (
 	"crypto/rand"
 	"fmt"
 
+	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/internal/views"
@@ -15,7 +17,7 @@ import (
 
 // InviteCommand returns the invite command.
 func InviteCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.Group("invite", "Invite resellers", inviteListCommand(a), inviteGetCommand(a),
+	return cmdline.Group("invite", "Invite resellers", inviteListCommand(a), inviteGetCommand(a),
 		inviteCreateCommand(a))
 }
 
@@ -30,7 +32,7 @@ func inviteGetCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.ReadCommand(a, views.Invites, &cobra.Command{
 		Use:   "get ID",
 		Short: "Show one invite",
-		Args:  cmdutil.Args("ID"),
+		Args:  cmdline.Args("ID"),
 	}, func(s *cmdutil.Session, client *api.Client, args []string) (api.Invite, error) {
 		s.Subject.ID = args[0]
 		return client.Invites.Get(s.Ctx, args[0])
@@ -41,14 +43,14 @@ func inviteCreateCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.NewCommand(a, cmdutil.One, createdInviteView, &cobra.Command{
 		Use:   "create [UUID]",
 		Short: "Make an invite and print its url",
-		Args:  cmdutil.OptionalArg("UUID"),
+		Args:  cmdline.OptionalArg("UUID"),
 	}, func(s *cmdutil.Session, out cmdutil.Output[api.Invite], args []string) error {
 		uuid := randomUUID()
 		if len(args) == 1 {
 			uuid = args[0]
 		}
 		if err := api.CheckUUID(uuid); err != nil {
-			return cmdutil.UsageError(err.Error(), "leave it out for a random one")
+			return exit.UsageError(err.Error(), "leave it out for a random one")
 		}
 		invite, err := cmdutil.Create(s, func(ctx context.Context, client *api.Client) (api.Invite, error) {
 			return client.Invites.Create(ctx, uuid)
@@ -56,7 +58,7 @@ func inviteCreateCommand(a *cmdutil.App) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return out.Made(invite, invite.URL, cmdutil.About{ID: invite.Invite},
+		return out.Made(invite, invite.URL, exit.About{ID: invite.Invite},
 			"invite "+invite.Invite+", url "+invite.URL)
 	})
 }

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"strings"
 
+	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/money"
 	"example.com/till/internal/views"
 	"example.com/till/pkg/api"
@@ -15,7 +17,7 @@ import (
 
 // Command returns the invoice command.
 func Command(a *cmdutil.App) *cobra.Command {
-	return cmdutil.Group("invoice", "Create invoices for customers, and wait for payment", createCommand(a),
+	return cmdline.Group("invoice", "Create invoices for customers, and wait for payment", createCommand(a),
 		getCommand(a), waitCommand(a))
 }
 
@@ -53,7 +55,7 @@ func createCommand(a *cmdutil.App) *cobra.Command {
 			ids += ", order id " + req.OrderID
 		}
 		return out.Made(views.Created{ID: id, ExternalOrderID: req.OrderID}, id,
-			cmdutil.About{ID: id, OrderID: req.OrderID}, ids)
+			exit.About{ID: id, OrderID: req.OrderID}, ids)
 	})
 	f := cmd.Flags()
 	f.StringVar(&req.Title, "title", "", "title that the customer sees")
@@ -64,9 +66,9 @@ func createCommand(a *cmdutil.App) *cobra.Command {
 	f.Int64Var(&number, "number", 0, "number that the customer sees")
 	f.StringVar(&req.CallbackURL, "callback-url", "",
 		"where the customer's browser goes after payment; it is no notification")
-	cmdutil.Require(cmd, "title", "currency")
-	cmdutil.RequireOne(cmd, "item", "item-minor")
-	cmdutil.Offer(cmd, "currency", a.CompleteCurrencies)
+	cmdline.Require(cmd, "title", "currency")
+	cmdline.RequireOne(cmd, "item", "item-minor")
+	cmdline.Offer(cmd, "currency", a.CompleteCurrencies)
 	return cmd
 }
 
@@ -95,7 +97,7 @@ func getCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.ReadCommand(a, views.Invoices, &cobra.Command{
 		Use:   "get ID",
 		Short: "Show one invoice",
-		Args:  cmdutil.Args("ID"),
+		Args:  cmdline.Args("ID"),
 	}, func(s *cmdutil.Session, client *api.Client, args []string) (api.Invoice, error) {
 		s.Subject.ID = args[0]
 		invoice, err := client.Invoices.Get(s.Ctx, args[0])
@@ -111,7 +113,7 @@ func waitCommand(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.ReadCommand(a, views.Invoices, &cobra.Command{
 		Use:   "wait ID --status S[,S]",
 		Short: "Wait until an invoice reaches a status or state",
-		Args:  cmdutil.Args("ID"),
+		Args:  cmdline.Args("ID"),
 	}, func(s *cmdutil.Session, client *api.Client, args []string) (api.Invoice, error) {
 		s.Subject.ID = args[0]
 		flags.Show = []string{"invoice", "get", args[0]}
@@ -122,6 +124,6 @@ func waitCommand(a *cmdutil.App) *cobra.Command {
 	})
 	cmdutil.AddWaitFlags(cmd, &flags)
 	cmd.Flags().StringSliceVar(&flags.State, "state", nil, "states to wait for, separated by commas")
-	cmdutil.RequireOne(cmd, "status", "state")
+	cmdline.RequireOne(cmd, "status", "state")
 	return cmd
 }

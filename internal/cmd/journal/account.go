@@ -6,8 +6,10 @@ import (
 	"strings"
 	"time"
 
+	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/internal/views"
@@ -22,24 +24,24 @@ func renameCommand(a *cmdutil.App) *cobra.Command {
 	cmd := noted(a, &cobra.Command{
 		Use:   "rename OLD NEW",
 		Short: "Move a history to a new account name or address",
-		Args:  cmdutil.Args("OLD", "NEW"),
+		Args:  cmdline.Args("OLD", "NEW"),
 	}, func(s *cmdutil.Session, args []string) error {
 		base, err := s.RequireBaseURL()
 		if err != nil {
 			return err
 		}
 		if s.Sandbox {
-			return cmdutil.UsageError("the history of a sandbox belongs to that sandbox",
+			return exit.UsageError("the history of a sandbox belongs to that sandbox",
 				"use a profile of a service")
 		}
 		to := base
 		if baseURL != "" {
 			if to, err = config.NormalizeBaseURL(baseURL); err != nil {
-				return cmdutil.UsageError("--to-base-url: "+err.Error(), "")
+				return exit.UsageError("--to-base-url: "+err.Error(), "")
 			}
 		}
 		if args[0] == args[1] && to == base {
-			return cmdutil.UsageError(fmt.Sprintf("%s at %s has that name already", args[0], base),
+			return exit.UsageError(fmt.Sprintf("%s at %s has that name already", args[0], base),
 				"name another, or with --to-base-url another address")
 		}
 		j, err := s.ExistingJournal()
@@ -79,7 +81,7 @@ func noteLeftBehind(s *cmdutil.Session, old, name, base string) error {
 		"%s at the account %s, which has no history now:", who, s.Account)
 }
 
-var errAnySandboxKey = cmdutil.UsageError("a sandbox takes any key that it has", "there is nothing to adopt")
+var errAnySandboxKey = exit.UsageError("a sandbox takes any key that it has", "there is nothing to adopt")
 
 func adoptKeyCommand(a *cmdutil.App) *cobra.Command {
 	return noted(a, &cobra.Command{
@@ -122,10 +124,10 @@ func adoptMerchantCommand(a *cmdutil.App) *cobra.Command {
 	return reasonFlag(noted(a, &cobra.Command{
 		Use:   "adopt-merchant ID --reason TEXT",
 		Short: "Say that the service has given the merchant another id",
-		Args:  cmdutil.Args("ID"),
+		Args:  cmdline.Args("ID"),
 	}, func(s *cmdutil.Session, args []string) error {
 		if strings.TrimSpace(reason) == "" {
-			return cmdutil.UsageError("the reason for the change is missing", "give one",
+			return exit.UsageError("the reason for the change is missing", "give one",
 				"journal", "adopt-merchant", args[0], "--reason", "TEXT")
 		}
 		ledger, err := s.LedgerToChange(s.ExistingJournal)
@@ -165,7 +167,7 @@ func unfreezeCommand(a *cmdutil.App) *cobra.Command {
 // setFrozen records a person's decision that the account sends nothing, or sends again.
 func setFrozen(s *cmdutil.Session, frozen bool, reason string) error {
 	if strings.TrimSpace(reason) == "" {
-		return cmdutil.UsageError("the reason is missing", "give one", "journal", s.Cmd.Name(), "--reason", "TEXT")
+		return exit.UsageError("the reason is missing", "give one", "journal", s.Cmd.Name(), "--reason", "TEXT")
 	}
 	ledger, err := s.LedgerToChange(s.OpenJournal)
 	if err != nil {
@@ -222,7 +224,7 @@ func approvalsCommand(a *cmdutil.App) *cobra.Command {
 	return reasonFlag(cmdutil.NewCommand(a, cmdutil.List, demandView, &cobra.Command{
 		Use:   "approvals [N]",
 		Short: "Show or change how many persons must approve what is sent",
-		Args:  cmdutil.OptionalArg("N"),
+		Args:  cmdline.OptionalArg("N"),
 	}, func(s *cmdutil.Session, out cmdutil.Output[approval.Demand], args []string) error {
 		if len(args) > 0 || s.Cmd.Flags().Changed("reason") {
 			return setApprovals(s, cmdutil.FirstOf(args), reason)
@@ -235,12 +237,12 @@ func setApprovals(s *cmdutil.Session, number, reason string) error {
 	n, err := strconv.ParseUint(number, 10, 8)
 	switch {
 	case number == "":
-		return cmdutil.UsageError("--reason is about a change, and no number of approvals is given", "name one",
+		return exit.UsageError("--reason is about a change, and no number of approvals is given", "name one",
 			"journal", "approvals", "N", "--reason", "TEXT")
 	case err != nil:
-		return cmdutil.UsageError(fmt.Sprintf("%q is not a number of approvals", number), "write digits, such as 2")
+		return exit.UsageError(fmt.Sprintf("%q is not a number of approvals", number), "write digits, such as 2")
 	case strings.TrimSpace(reason) == "":
-		return cmdutil.UsageError("the reason for the change is missing", "give one",
+		return exit.UsageError("the reason for the change is missing", "give one",
 			"journal", "approvals", number, "--reason", "TEXT")
 	}
 	ledger, err := s.LedgerToChange(s.OpenJournal)

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"strings"
 
+	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/money"
 	"example.com/till/internal/orders"
 	"example.com/till/internal/render"
@@ -26,8 +28,8 @@ func checkCommand(a *cmdutil.App) *cobra.Command {
 	f.StringVar(&from, "from", "", "start of the period: a date, a month, an age such as 7d, or a full date-time")
 	f.StringVar(&to, "to", "", "end of the period, in the same forms")
 	f.StringVar(&accept, "accept", "", "accept what the check shows, for this reason, on the record")
-	cmdutil.Exclude(cmd, "accept", "from")
-	cmdutil.Exclude(cmd, "accept", "to")
+	cmdline.Exclude(cmd, "accept", "from")
+	cmdline.Exclude(cmd, "accept", "to")
 	cmdutil.AddFinishFlags(cmd)
 	return cmd
 }
@@ -62,7 +64,7 @@ func check(s *cmdutil.Session, out cmdutil.Output[payout.Difference], from, to, 
 	} else if err = differ(compared, period); err == nil {
 		err = agree(s, sender, compared, own, period)
 	}
-	return cmdutil.WithPrintError(err, printed)
+	return exit.WithPrintError(err, printed)
 }
 
 func differ(c payout.Comparison, period bool) error {
@@ -74,12 +76,12 @@ func differ(c payout.Comparison, period bool) error {
 		if period {
 			accept = "to accept what a check of the whole list shows"
 		}
-		return &cmdutil.Error{Code: cmdutil.ExitConflict,
+		return &exit.Error{Code: exit.Conflict,
 			Msg: "the journal and the service's list do not agree about " + cmdutil.CountOf(len(c.Differences), "withdrawal"),
 			Hint: payout.NewHint("see the history of an order with till journal show ORDER; "+accept,
 				"journal", "check", "--accept", "REASON")}
 	case c.Surplus > 0:
-		return cmdutil.Refusal(payout.RuleList,
+		return exit.Refusal(payout.RuleList,
 			fmt.Sprintf("the service counts %s more than its list shows", cmdutil.CountOf(int(c.Surplus), "withdrawal")),
 			"ask its provider; if none of them is an order of this journal", "journal", "check", "--accept", "REASON")
 	}
@@ -90,14 +92,14 @@ func differ(c payout.Comparison, period bool) error {
 // are on the list, have to be reconciled all the same.
 func acceptDifferences(s *cmdutil.Session, sender *payout.Sender, c payout.Comparison, reason string) error {
 	if strings.TrimSpace(reason) == "" {
-		return cmdutil.UsageError("--accept needs a reason", "say why, for the record", "journal", "check", "--accept", "REASON")
+		return exit.UsageError("--accept needs a reason", "say why, for the record", "journal", "check", "--accept", "REASON")
 	}
 	if err := sender.Accept(s.Ctx, c, reason); err != nil {
 		return err
 	}
 	for _, d := range c.Differences {
 		if d.Missing() && d.Order != nil {
-			return &cmdutil.Error{Code: cmdutil.ExitConflict, About: cmdutil.About{OrderID: d.Order.OrderID, ID: d.Record.ID},
+			return &exit.Error{Code: exit.Conflict, About: exit.About{OrderID: d.Order.OrderID, ID: d.Record.ID},
 				Msg:  "the rest is accepted: " + d.Why,
 				Hint: payout.NewHint("settle it", "withdraw", "reconcile", d.Order.OrderID)}
 		}

@@ -5,8 +5,10 @@ package journal
 import (
 	"iter"
 
+	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/place"
 	"example.com/till/internal/render"
 	"example.com/till/internal/views"
@@ -16,7 +18,7 @@ import (
 
 // Command returns the journal command.
 func Command(a *cmdutil.App) *cobra.Command {
-	return cmdutil.Group("journal", "Show and check the record of what was sent",
+	return cmdline.Group("journal", "Show and check the record of what was sent",
 		listCommand(a), showCommand(a), checkCommand(a), exportCommand(a), copyCommand(a), pathCommand(a),
 		freezeCommand(a), unfreezeCommand(a), approvalsCommand(a), adoptKeyCommand(a), adoptMerchantCommand(a), renameCommand(a))
 }
@@ -112,14 +114,14 @@ func copyCommand(a *cmdutil.App) *cobra.Command {
 	return noted(a, &cobra.Command{
 		Use:               "copy DEST",
 		Short:             "Write a consistent copy of the journal",
-		Args:              cmdutil.Args("DEST"),
-		ValidArgsFunction: cmdutil.FirstArg(cmdutil.FileNames),
+		Args:              cmdline.Args("DEST"),
+		ValidArgsFunction: cmdline.FirstArg(cmdline.FileNames),
 	}, func(s *cmdutil.Session, args []string) error {
 		if err := place.Check(args[0]); err != nil {
-			return cmdutil.UsageError("DEST: "+err.Error(), "")
+			return exit.UsageError("DEST: "+err.Error(), "")
 		}
 		if place.Redact(args[0]) != args[0] {
-			return cmdutil.UsageError("DEST has a password, and other users can read a command line",
+			return exit.UsageError("DEST has a password, and other users can read a command line",
 				"put the password into ~/.pgpass")
 		}
 		j, err := s.ExistingJournal()

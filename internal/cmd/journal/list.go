@@ -6,7 +6,9 @@ import (
 	"strconv"
 	"strings"
 
+	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/internal/views"
@@ -26,7 +28,7 @@ func listCommand(a *cmdutil.App) *cobra.Command {
 		if filter.From, filter.To, err = s.Period().Instants(from, to); err != nil {
 			return err
 		}
-		if filter.States, err = cmdutil.ParseStates(states); err != nil {
+		if filter.States, err = cmdline.ParseStates(states); err != nil {
 			return err
 		}
 		if currency != "" {
@@ -57,9 +59,9 @@ func listCommand(a *cmdutil.App) *cobra.Command {
 	f.StringVar(&filter.Run, "run", "", "only this run")
 	f.StringVar(&filter.Reference, "reference", "", "only this reference of a payout file")
 	f.BoolVar(&status, "exit-status", false, "end with 20 or 21 when one of them is unknown or in conflict")
-	cmdutil.Offer(cmd, "state", cmdutil.CompleteStates)
-	cmdutil.Offer(cmd, "currency", a.CompleteCurrencies)
-	cmdutil.Offer(cmd, "run", a.CompleteRuns())
+	cmdline.Offer(cmd, "state", cmdutil.CompleteStates)
+	cmdline.Offer(cmd, "currency", a.CompleteCurrencies)
+	cmdline.Offer(cmd, "run", a.CompleteRuns())
 	return cmd
 }
 
@@ -79,14 +81,14 @@ func listWithStatus(out cmdutil.Output[payout.Order], orders iter.Seq2[payout.Or
 		}
 	})
 	ended := func(code int, ids []string, what, hint string, command ...string) error {
-		return cmdutil.WithPrintError(&cmdutil.Error{Code: code, About: cmdutil.AboutOrders(ids...),
+		return exit.WithPrintError(&exit.Error{Code: code, About: exit.AboutOrders(ids...),
 			Msg: cmdutil.IsOrAre("order", ids) + what, Hint: payout.NewHint(hint, command...)}, err)
 	}
 	if unknown := ids[payout.StateUnknown]; len(unknown) > 0 {
-		return ended(cmdutil.ExitUnknown, unknown, " unknown", "find out with", "withdraw", "reconcile")
+		return ended(exit.Unknown, unknown, " unknown", "find out with", "withdraw", "reconcile")
 	}
 	if conflict := ids[payout.StateConflict]; len(conflict) > 0 {
-		return ended(cmdutil.ExitConflict, conflict, " in conflict", "see what happened", "journal", "show", conflict[0])
+		return ended(exit.Conflict, conflict, " in conflict", "see what happened", "journal", "show", conflict[0])
 	}
 	return err
 }
@@ -95,8 +97,8 @@ func showCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.NewCommand(a, cmdutil.One, storyView, &cobra.Command{
 		Use:               "show ORDER",
 		Short:             "Show the history of an order",
-		Args:              cmdutil.Args("ORDER"),
-		ValidArgsFunction: cmdutil.FirstArg(a.CompleteOrders()),
+		Args:              cmdline.Args("ORDER"),
+		ValidArgsFunction: cmdline.FirstArg(a.CompleteOrders()),
 	}, func(s *cmdutil.Session, out cmdutil.Output[story], args []string) error {
 		if err := cmdutil.CheckOrderIDs(args); err != nil {
 			return err

@@ -11,7 +11,9 @@ import (
 	"strconv"
 	"strings"
 
+	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/orders"
 	"example.com/till/internal/progress"
 	"example.com/till/internal/render"
@@ -34,8 +36,8 @@ func applyCommand(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.NewCommand(a, cmdutil.One, appliedView, &cobra.Command{
 		Use:               "apply PLAN",
 		Short:             "Send what a plan says, each row at most once",
-		Args:              cmdutil.Args("PLAN"),
-		ValidArgsFunction: cmdutil.FirstArg(cmdutil.FileNames),
+		Args:              cmdline.Args("PLAN"),
+		ValidArgsFunction: cmdline.FirstArg(cmdline.FileNames),
 	}, func(s *cmdutil.Session, out cmdutil.Output[runCounts], args []string) error {
 		if err := flags.check(s.Cmd, args[0]); err != nil {
 			return err
@@ -59,7 +61,7 @@ func applyCommand(a *cmdutil.App) *cobra.Command {
 	f.StringArrayVar(&flags.Approvals, "approval", nil,
 		"signature of the plan; PLAN*.sig unless given")
 	f.StringVar(&flags.results.Path, "results", "", "results file; PLAN.results.csv unless given")
-	cmdutil.OfferFiles(cmd, "approval", "results")
+	cmdline.OfferFiles(cmd, "approval", "results")
 	orders.AddLookupFlags(cmd)
 	cmdutil.AddFinishFlags(cmd)
 	return cmd
@@ -80,16 +82,16 @@ func (f *applyFlags) check(cmd *cobra.Command, plan string) error {
 	sum, noDigest := hex.DecodeString(digits)
 	switch {
 	case cmd.Flags().Changed("already-paid") && f.paid < 0:
-		return cmdutil.UsageError(fmt.Sprintf("--already-paid: %d is not a number of orders", f.paid),
+		return exit.UsageError(fmt.Sprintf("--already-paid: %d is not a number of orders", f.paid),
 			"give how many of its orders were accepted before: 0 or more")
 	case f.Concurrency < 1 || f.Concurrency > mostCalls:
-		return cmdutil.UsageError(fmt.Sprintf("--concurrency: %d is not a possible number of calls", f.Concurrency),
+		return exit.UsageError(fmt.Sprintf("--concurrency: %d is not a possible number of calls", f.Concurrency),
 			fmt.Sprintf("give a number from 1 to %d", mostCalls))
 	case f.rate != "" && (noRate != nil || !(rate > 0 && rate <= 1e6)):
-		return cmdutil.UsageError(fmt.Sprintf("--rate: %q is not a number of calls a second", f.rate),
+		return exit.UsageError(fmt.Sprintf("--rate: %q is not a number of calls a second", f.rate),
 			"write it like 5/s or 0.5/s")
 	case f.digest != "" && (noDigest != nil || len(sum) != sha256.Size):
-		return cmdutil.UsageError(fmt.Sprintf("--digest: %q is not a digest, which has 64 hex digits", f.digest),
+		return exit.UsageError(fmt.Sprintf("--digest: %q is not a digest, which has 64 hex digits", f.digest),
 			"give the digest that was approved, all of it")
 	}
 	if f.Rate = rate; f.digest != "" {
@@ -151,7 +153,7 @@ func (a *applying) apply(out cmdutil.Output[runCounts]) error {
 // check refuses a plan that is not the one that was approved, or that the profile does not allow today.
 func (a *applying) check() error {
 	if digest := a.flags.digest; digest != "" && digest != a.plan.Digest {
-		return cmdutil.Refusal(payout.RulePlanChanged,
+		return exit.Refusal(payout.RulePlanChanged,
 			fmt.Sprintf("the plan's digest is %s, and %s was approved", a.plan.Digest, digest),
 			"apply the plan that was approved, or have this one approved", "payout", "show", a.plan.Path)
 	}
@@ -270,10 +272,10 @@ func (a *applying) approvePaid(t payout.Tally, asked bool) (int, error) {
 		}
 		return approved, nil
 	case given >= 0:
-		return 0, cmdutil.Refusal(payout.RulePaidBefore, fmt.Sprintf("--already-paid says %d, and %s", given, paidBefore(t)),
+		return 0, exit.Refusal(payout.RulePaidBefore, fmt.Sprintf("--already-paid says %d, and %s", given, paidBefore(t)),
 			"look at each of them, and give the right number", "journal", "show", "ORDER")
 	case a.Yes || a.DryRun || !a.CanAsk():
-		return 0, cmdutil.Refusal(payout.RulePaidBefore,
+		return 0, exit.Refusal(payout.RulePaidBefore,
 			paidBefore(t)+", by another run or command: an earlier run stopped half-way, or old order ids were used again",
 			fmt.Sprintf("to send only the rest: --already-paid %d", t.Before))
 	}
@@ -327,7 +329,7 @@ func (a *applying) approveTotal(t payout.Tally) error {
 		return err
 	}
 	if !a.CanAsk() {
-		return cmdutil.Refusal(cmdutil.RuleConfirmation, "there is no terminal to confirm it on",
+		return exit.Refusal(exit.RuleConfirmation, "there is no terminal to confirm it on",
 			"add --digest with the digest that was approved or, to send whatever the plan says, --yes")
 	}
 	var facts []cmdutil.Fact
@@ -374,7 +376,7 @@ func (a *applying) typed(question, want, advice string) error {
 	case slices.Contains([]string{"n", "no"}, strings.ToLower(answer)):
 		return cmdutil.Declined("sent")
 	}
-	return cmdutil.Refusal(cmdutil.RuleConfirmation, "not confirmed: nothing was sent", advice)
+	return exit.Refusal(exit.RuleConfirmation, "not confirmed: nothing was sent", advice)
 }
 
 // plainAmount joins the groups of digits of an amount. It removes its code if that is the one of want, and the

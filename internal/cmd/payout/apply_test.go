@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
@@ -35,32 +36,32 @@ func TestRunFailureOrdersOutcomes(t *testing.T) {
 		err    error
 		want   int
 	}{
-		{map[payout.State]int{a: 4}, nil, cmdutil.ExitDone},
-		{map[payout.State]int{}, nil, cmdutil.ExitDone},
-		{map[payout.State]int{a: 4}, context.Canceled, cmdutil.ExitDone},
-		{map[payout.State]int{a: 4}, unreadable, cmdutil.ExitDone},
-		{map[payout.State]int{a: 4}, unreachable, cmdutil.ExitDone},
-		{map[payout.State]int{a: 1, p: 3}, unreadable, cmdutil.ExitPartial},
-		{map[payout.State]int{r: 4}, nil, cmdutil.ExitRejected},
-		{map[payout.State]int{p: 4}, unreachable, cmdutil.ExitUnreachable},
-		{map[payout.State]int{r: 1, p: 3}, unreachable, cmdutil.ExitPartial},
-		{map[payout.State]int{a: 1, p: 3}, unreachable, cmdutil.ExitPartial},
-		{map[payout.State]int{a: 1, r: 3}, nil, cmdutil.ExitPartial},
-		{map[payout.State]int{r: 1, p: 3}, nil, cmdutil.ExitPartial},
-		{map[payout.State]int{r: 1, p: 3}, unauthorized, cmdutil.ExitUnauthorized},
-		{map[payout.State]int{a: 1, r: 1, p: 2}, limited, cmdutil.ExitRateLimited},
-		{map[payout.State]int{a: 1, p: 3}, context.Canceled, cmdutil.ExitInterrupted},
-		{map[payout.State]int{a: 1, u: 1, p: 2}, unauthorized, cmdutil.ExitUnknown},
-		{map[payout.State]int{u: 1, c: 1, p: 2}, nil, cmdutil.ExitUnknown},
-		{map[payout.State]int{a: 1, c: 1, p: 2}, limited, cmdutil.ExitConflict},
+		{map[payout.State]int{a: 4}, nil, exit.Done},
+		{map[payout.State]int{}, nil, exit.Done},
+		{map[payout.State]int{a: 4}, context.Canceled, exit.Done},
+		{map[payout.State]int{a: 4}, unreadable, exit.Done},
+		{map[payout.State]int{a: 4}, unreachable, exit.Done},
+		{map[payout.State]int{a: 1, p: 3}, unreadable, exit.Partial},
+		{map[payout.State]int{r: 4}, nil, exit.Rejected},
+		{map[payout.State]int{p: 4}, unreachable, exit.Unreachable},
+		{map[payout.State]int{r: 1, p: 3}, unreachable, exit.Partial},
+		{map[payout.State]int{a: 1, p: 3}, unreachable, exit.Partial},
+		{map[payout.State]int{a: 1, r: 3}, nil, exit.Partial},
+		{map[payout.State]int{r: 1, p: 3}, nil, exit.Partial},
+		{map[payout.State]int{r: 1, p: 3}, unauthorized, exit.Unauthorized},
+		{map[payout.State]int{a: 1, r: 1, p: 2}, limited, exit.RateLimited},
+		{map[payout.State]int{a: 1, p: 3}, context.Canceled, exit.Interrupted},
+		{map[payout.State]int{a: 1, u: 1, p: 2}, unauthorized, exit.Unknown},
+		{map[payout.State]int{u: 1, c: 1, p: 2}, nil, exit.Unknown},
+		{map[payout.State]int{a: 1, c: 1, p: 2}, limited, exit.Conflict},
 	} {
 		tally := payout.Tally{States: test.states}
 		for _, n := range test.states {
 			tally.Rows += n
 		}
-		got, err := cmdutil.ExitDone, runFailure(tally, payout.Run{Name: "cafe0001"}, true, test.err)
+		got, err := exit.Done, runFailure(tally, payout.Run{Name: "cafe0001"}, true, test.err)
 		if err != nil {
-			got = cmdutil.Explain(err).Code
+			got = exit.Explain(err).Code
 		}
 		if got != test.want {
 			t.Errorf("%v after %v: %d (%v), want %d", test.states, test.err, got, err, test.want)
@@ -74,7 +75,7 @@ func TestRunFailureCounts(t *testing.T) {
 	run := payout.Run{Name: "cafe0001", Plan: "my staff.plan"}
 	err := runFailure(tally, run, true, context.Canceled)
 	if err == nil || err.Error() != "interrupted: 1 of 4 orders is accepted, 0 rejected, 3 not sent" ||
-		!strings.HasSuffix(cmdutil.Explain(err).Hint.String(), ": till payout apply 'my staff.plan'") {
+		!strings.HasSuffix(exit.Explain(err).Hint.String(), ": till payout apply 'my staff.plan'") {
 		t.Error(err)
 	}
 	tally.States = map[payout.State]int{payout.StateConflict: 2, payout.StatePlanned: 2}

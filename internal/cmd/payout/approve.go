@@ -16,8 +16,10 @@ import (
 	"unicode"
 
 	"example.com/till/internal/atomicfile"
+	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/internal/terminal"
@@ -39,8 +41,8 @@ func approveCommand(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.NewCommand(a, cmdutil.One, signedView, &cobra.Command{
 		Use:               "approve PLAN",
 		Short:             "Approve a plan: sign it with an SSH key",
-		Args:              cmdutil.Args("PLAN"),
-		ValidArgsFunction: cmdutil.FileNames,
+		Args:              cmdline.Args("PLAN"),
+		ValidArgsFunction: cmdline.FileNames,
 	}, func(s *cmdutil.Session, out cmdutil.Output[signedPlan], args []string) error {
 		plan, err := payout.OpenPlan(args[0])
 		if err != nil {
@@ -52,8 +54,8 @@ func approveCommand(a *cmdutil.App) *cobra.Command {
 	f.StringVar(&flags.key, "key", "", "file of the key: private, or public if the agent has the private one")
 	f.BoolVar(&flags.agent, "agent", false, "use a key of the SSH agent")
 	f.StringVar(&flags.out, "out", "", "file of the signature; PLAN.NAME.sig unless given")
-	cmdutil.Exclude(cmd, "key", "agent")
-	cmdutil.OfferFiles(cmd, "key", "out")
+	cmdline.Exclude(cmd, "key", "agent")
+	cmdline.OfferFiles(cmd, "key", "out")
 	return cmd
 }
 
@@ -75,7 +77,7 @@ func signedView(money.Registry) render.View[signedPlan] {
 func approve(s *cmdutil.Session, plan *payout.Plan, flags approveFlags, out cmdutil.Output[signedPlan]) error {
 	s.Subject.Run = plan.Name()
 	if flags.out == "-" {
-		return cmdutil.UsageError("--out: - is not a file", "name a file; standard output has what was signed")
+		return exit.UsageError("--out: - is not a file", "name a file; standard output has what was signed")
 	}
 	if err := plan.CheckLife(s.IO.Now()); err != nil {
 		return err
@@ -155,10 +157,10 @@ func writeSignature(plan, principal, out string, signature []byte) (name string,
 	case err == nil:
 		return name, nil
 	case errors.Is(err, fs.ErrExist):
-		return "", cmdutil.UsageError("--out: "+name+" exists, and may be the signature of somebody else",
+		return "", exit.UsageError("--out: "+name+" exists, and may be the signature of somebody else",
 			"name a new file, or leave --out out")
 	}
-	return "", cmdutil.UsageError(fmt.Sprintf("the signature %s cannot be written: %v", name, atomicfile.WithoutPath(err)),
+	return "", exit.UsageError(fmt.Sprintf("the signature %s cannot be written: %v", name, atomicfile.WithoutPath(err)),
 		"name another file with --out")
 }
 
@@ -268,7 +270,7 @@ func signerFor(s *cmdutil.Session, flags approveFlags, approvers approval.Approv
 		})
 	}
 	unusable := func(err error) error {
-		return cmdutil.UsageError(fmt.Sprintf("--key: %s cannot be used: %v", flags.key, atomicfile.WithoutPath(err)),
+		return exit.UsageError(fmt.Sprintf("--key: %s cannot be used: %v", flags.key, atomicfile.WithoutPath(err)),
 			"name the file of a private key or, for a token, add it to the agent with ssh-add and use --agent")
 	}
 	text, info, err := readKey(flags.key)
@@ -288,11 +290,11 @@ func signerFor(s *cmdutil.Session, flags approveFlags, approvers approval.Approv
 	signer, err := ssh.ParsePrivateKey(text)
 	if errors.As(err, new(*ssh.PassphraseMissingError)) {
 		if !s.CanAsk() {
-			return nil, cmdutil.UsageError("--key: "+flags.key+" has a passphrase, and there is no terminal to type it on",
+			return nil, exit.UsageError("--key: "+flags.key+" has a passphrase, and there is no terminal to type it on",
 				"add the key to the agent with ssh-add, and use --agent")
 		}
 		passphrase, missing := s.AskSecret("the passphrase", "Passphrase of "+flags.key+": ",
-			cmdutil.UsageError("no passphrase was typed: nothing was signed", "run it again"))
+			exit.UsageError("no passphrase was typed: nothing was signed", "run it again"))
 		if missing != nil {
 			return nil, missing
 		}
@@ -300,7 +302,7 @@ func signerFor(s *cmdutil.Session, flags approveFlags, approvers approval.Approv
 	}
 	switch {
 	case errors.Is(err, x509.IncorrectPasswordError):
-		return nil, cmdutil.UsageError("the passphrase of "+flags.key+" is not right: nothing was signed", "run it again")
+		return nil, exit.UsageError("the passphrase of "+flags.key+" is not right: nothing was signed", "run it again")
 	case err != nil:
 		return nil, unusable(err)
 	}
@@ -329,7 +331,7 @@ func agentKey(s *cmdutil.Session, wanted func(ssh.PublicKey) bool) (ssh.Signer, 
 	const named = "name the file of a key with --key"
 	socket := s.IO.Env("SSH_AUTH_SOCK")
 	if socket == "" {
-		return nil, cmdutil.UsageError("there is no SSH agent: SSH_AUTH_SOCK is not set", named)
+		return nil, exit.UsageError("there is no SSH agent: SSH_AUTH_SOCK is not set", named)
 	}
 	conn, err := net.Dial("unix", socket)
 	if err != nil {
@@ -348,7 +350,7 @@ func agentKey(s *cmdutil.Session, wanted func(ssh.PublicKey) bool) (ssh.Signer, 
 	})
 	switch len(signers) {
 	case 0:
-		return nil, cmdutil.UsageError("the SSH agent does not have the key", "add it with ssh-add, or name its file with --key")
+		return nil, exit.UsageError("the SSH agent does not have the key", "add it with ssh-add, or name its file with --key")
 	case 1:
 		return signers[0], nil
 	}
@@ -356,6 +358,6 @@ func agentKey(s *cmdutil.Session, wanted func(ssh.PublicKey) bool) (ssh.Signer, 
 	for _, signer := range signers {
 		names = append(names, ssh.FingerprintSHA256(signer.PublicKey()))
 	}
-	return nil, cmdutil.UsageError("the SSH agent has several keys: "+strings.Join(names, ", "),
+	return nil, exit.UsageError("the SSH agent has several keys: "+strings.Join(names, ", "),
 		"name the file of the public key with --key")
 }

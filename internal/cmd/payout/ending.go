@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
@@ -38,7 +39,7 @@ func (a *applying) finish(sending error, out cmdutil.Output[runCounts]) error {
 	tally, err := a.sender.Tally(ctx, run.Name)
 	switch sent := a.batch.Sent(); {
 	case err != nil && sent > 0: // their states are no longer readable
-		return &cmdutil.Error{Code: cmdutil.ExitUnknown, Err: err,
+		return &exit.Error{Code: exit.Unknown, Err: err,
 			Msg:  fmt.Sprintf("%s sent, and the state of the run cannot be read: %v", countWas(sent, "order"), err),
 			Hint: payout.NewHint("do not send them again: apply the plan again when the journal can be read")}
 	case err != nil:
@@ -47,18 +48,18 @@ func (a *applying) finish(sending error, out cmdutil.Output[runCounts]) error {
 	written := writeResults(ctx, a.sender, a.plan, a.flags.results)
 	printed := printApplied(a.Session, ctx, a.sender, runCounts{run: run, tally: tally, money: a.Money, results: a.flags.results.Path}, out)
 	if lost, ok := errors.AsType[*render.WriteError](printed); ok {
-		printed = &cmdutil.Error{Code: cmdutil.ExitOutput, Err: lost,
+		printed = &exit.Error{Code: exit.Output, Err: lost,
 			Msg: fmt.Sprintf("run %s has ended, %s accepted, but %v", run.Name,
 				isOf(tally.States[payout.StateAccepted], tally.Rows), lost),
 			Hint: payout.NewHint("see the state of each order", "payout", "export", run.Name)}
 	}
 	if a.batch.Sent() == 0 {
-		printed = cmdutil.NothingSent(printed)
+		printed = exit.NothingSent(printed)
 	}
-	if a.idle && !cmdutil.ReaderGone(printed) {
+	if a.idle && !exit.ReaderGone(printed) {
 		a.Note("nothing was left to send")
 	}
-	if written == nil && !cmdutil.ReaderGone(printed) {
+	if written == nil && !exit.ReaderGone(printed) {
 		a.Note("results in %s", a.flags.results.Path)
 	}
 	verdict := runFailure(tally, run, a.began, sending)
@@ -67,7 +68,7 @@ func (a *applying) finish(sending error, out cmdutil.Output[runCounts]) error {
 		return cmp.Or(written, printed)
 	}
 	for _, err := range []error{written, printed} {
-		if err != nil && !cmdutil.ReaderGone(err) {
+		if err != nil && !exit.ReaderGone(err) {
 			a.Note("%v", err)
 		}
 	}
@@ -79,7 +80,7 @@ func (a *applying) finish(sending error, out cmdutil.Output[runCounts]) error {
 
 // noteAccepted notes what there is to say about a run whose orders are all accepted.
 func (a *applying) noteAccepted(run string, rows int, sending error) {
-	if sending != nil && cmdutil.Explain(sending).Code != cmdutil.ExitInterrupted {
+	if sending != nil && exit.Explain(sending).Code != exit.Interrupted {
 		a.Note("%v; all the same, every order of the run is recorded as accepted", sending)
 	}
 	if a.TableOnTerminal() && rows > 0 {
@@ -97,7 +98,7 @@ func aboutUnknown(s *cmdutil.Session, ctx context.Context, ledger *payout.Ledger
 		}
 		ids = append(ids, o.OrderID)
 	}
-	s.Subject = cmdutil.AboutOrders(ids...).Or(s.Subject)
+	s.Subject = exit.AboutOrders(ids...).Or(s.Subject)
 }
 
 // printApplied prints the summary of the whole run. In CSV it prints one line for each unit. What another process is
@@ -164,41 +165,41 @@ func runFailure(t payout.Tally, ran payout.Run, began bool, err error) error {
 	accepted, rejected := t.States[payout.StateAccepted], t.States[payout.StateRejected]
 	unknown, conflict := t.States[payout.StateUnknown], t.States[payout.StateConflict]
 	planned := t.States[payout.StatePlanned]
-	code, why := cmdutil.ExitDone, ""
+	code, why := exit.Done, ""
 	if err != nil {
-		code, why = cmdutil.Explain(err).Code, ": "+err.Error()
+		code, why = exit.Explain(err).Code, ": "+err.Error()
 	}
-	interrupted := code == cmdutil.ExitInterrupted
+	interrupted := code == exit.Interrupted
 	if interrupted {
 		why = ": interrupted"
 	}
-	grave := code == cmdutil.ExitUnknown || code == cmdutil.ExitConflict
+	grave := code == exit.Unknown || code == exit.Conflict
 	counts := fmt.Sprintf("%s accepted, %d rejected, %d not sent", isOf(accepted, t.Rows), rejected, planned)
 	end := func(code int, msg, hint string, command ...string) error {
-		return &cmdutil.Error{Code: code, Err: err, Msg: msg, Hint: payout.NewHint(hint, command...)}
+		return &exit.Error{Code: code, Err: err, Msg: msg, Hint: payout.NewHint(hint, command...)}
 	}
 	switch {
-	case unknown > 0 && code != cmdutil.ExitUnknown:
-		return end(cmdutil.ExitUnknown, isOf(unknown, t.Rows)+" unknown"+why, "do not send again what is unknown; find out with",
+	case unknown > 0 && code != exit.Unknown:
+		return end(exit.Unknown, isOf(unknown, t.Rows)+" unknown"+why, "do not send again what is unknown; find out with",
 			"payout", "reconcile", run)
-	case conflict > 1 && code != cmdutil.ExitUnknown:
-		return end(cmdutil.ExitConflict, isOf(conflict, t.Rows)+" in conflict"+why, "see why", "payout", "status", run)
+	case conflict > 1 && code != exit.Unknown:
+		return end(exit.Conflict, isOf(conflict, t.Rows)+" in conflict"+why, "see why", "payout", "status", run)
 	case conflict > 0 && !grave:
-		return end(cmdutil.ExitConflict, isOf(conflict, t.Rows)+" in conflict"+why, "see what happened", "journal", "show", t.Conflict)
+		return end(exit.Conflict, isOf(conflict, t.Rows)+" in conflict"+why, "see what happened", "journal", "show", t.Conflict)
 	case accepted == t.Rows && (err == nil || interrupted || began && !grave):
 		return nil // another process may have sent what this one could not
 	case interrupted && began:
 		return end(code, "interrupted: "+counts, "to go on, apply the plan again", "payout", "apply", ran.Plan)
-	case !began || grave || code == cmdutil.ExitUnauthorized || code == cmdutil.ExitRateLimited:
+	case !began || grave || code == exit.Unauthorized || code == exit.RateLimited:
 		return err
 	case accepted > 0 || err != nil && rejected > 0:
-		return end(cmdutil.ExitPartial, counts+why, "see which", "payout", "status", run)
+		return end(exit.Partial, counts+why, "see which", "payout", "status", run)
 	case err != nil:
 		return err
 	case rejected == t.Rows:
-		return end(cmdutil.ExitRejected, fmt.Sprintf("all %d orders were rejected", rejected), "see why", "payout", "status", run)
+		return end(exit.Rejected, fmt.Sprintf("all %d orders were rejected", rejected), "see why", "payout", "status", run)
 	}
-	return end(cmdutil.ExitPartial, fmt.Sprintf("%s rejected, and %d not sent", isOf(rejected, t.Rows), planned),
+	return end(exit.Partial, fmt.Sprintf("%s rejected, and %d not sent", isOf(rejected, t.Rows), planned),
 		"see which", "payout", "status", run)
 }
 
@@ -225,10 +226,10 @@ func checkResults(path string, plan *payout.Plan, named bool) error {
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return cmdutil.UsageError(fmt.Sprintf("--results: %s cannot be looked at: %v", path, err), "name another file")
+		return exit.UsageError(fmt.Sprintf("--results: %s cannot be looked at: %v", path, err), "name another file")
 	}
 	defer f.Close()
-	notResults := cmdutil.UsageError(fmt.Sprintf("--results: %s exists and is not a results file", path),
+	notResults := exit.UsageError(fmt.Sprintf("--results: %s exists and is not a results file", path),
 		"name another file, or remove this one")
 	place := -1 // of a row; that of the header is -1
 	for record := range recordsIn(f, isWorkbook(path)) {
@@ -241,7 +242,7 @@ func checkResults(path string, plan *payout.Plan, named bool) error {
 		case !named || line == "":
 			return nil
 		case place == len(plan.Rows) || id != plan.Rows[place].ExternalOrderID:
-			return cmdutil.UsageError(fmt.Sprintf("--results: %s has the results of another run, with order %s", path, id),
+			return exit.UsageError(fmt.Sprintf("--results: %s has the results of another run, with order %s", path, id),
 				"name another file, or move this one away")
 		}
 		place++
@@ -308,7 +309,7 @@ func writeResults(ctx context.Context, sender *payout.Sender, plan *payout.Plan,
 		}
 		return out.Flush()
 	})
-	if lost, ok := errors.AsType[*cmdutil.Error](err); ok {
+	if lost, ok := errors.AsType[*exit.Error](err); ok {
 		lost.Hint = payout.NewHint("the journal has them", "payout", "export", plan.Name())
 	}
 	return err

@@ -9,7 +9,9 @@ import (
 	"strconv"
 	"strings"
 
+	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/money"
 	"example.com/till/internal/near"
 	"example.com/till/internal/render"
@@ -59,7 +61,7 @@ func (f *layoutFlags) add(cmd *cobra.Command) {
 		"delimiter": {"auto", ",", ";", "tab"}, "format": {csv, jsonl, workbook}, "other-columns": {sheet.Ignore, "refuse"},
 		"decimal": {".", ","}, "group": {".", ",", "'", "space"}, "encoding": {sheet.UTF8, sheet.Windows1252, sheet.UTF16},
 	} {
-		cmdutil.OfferWords(cmd, flag, values...)
+		cmdline.OfferWords(cmd, flag, values...)
 	}
 }
 
@@ -69,7 +71,7 @@ func (f *layoutFlags) choose(s *cmdutil.Session) (l sheet.Layout, err error) {
 		found := false
 		if l, found = s.Layouts[f.layout]; !found {
 			names := slices.Sorted(maps.Keys(s.Layouts))
-			return l, cmdutil.UsageError(fmt.Sprintf("--layout: there is no layout %q", f.layout),
+			return l, exit.UsageError(fmt.Sprintf("--layout: there is no layout %q", f.layout),
 				cmp.Or(near.Question(f.layout, "", names), "write it under layouts: of the configuration, as till payout layout FILE -o yaml prints it"))
 		}
 	}
@@ -86,7 +88,7 @@ func (f *layoutFlags) choose(s *cmdutil.Session) (l sheet.Layout, err error) {
 	l.Delimiter = strings.NewReplacer("auto", "", "tab", "\t").Replace(l.Delimiter)
 	switch err := l.Check(); {
 	case err != nil && changed("delimiter") && strings.HasPrefix(err.Error(), "delimiter"):
-		return l, cmdutil.UsageError(fmt.Sprintf("--delimiter: fields cannot be separated by %q", f.flagged.Delimiter),
+		return l, exit.UsageError(fmt.Sprintf("--delimiter: fields cannot be separated by %q", f.flagged.Delimiter),
 			`use auto, ",", ";" or tab`)
 	case err != nil:
 		field, why, _ := strings.Cut(err.Error(), ": ")
@@ -94,12 +96,12 @@ func (f *layoutFlags) choose(s *cmdutil.Session) (l sheet.Layout, err error) {
 		if field == "columns" {
 			flag = "map"
 		}
-		return l, cmdutil.UsageError("--"+flag+": "+why, "see till help payout-layouts")
+		return l, exit.UsageError("--"+flag+": "+why, "see till help payout-layouts")
 	case f.format == jsonl && changed("delimiter"):
-		return l, cmdutil.UsageError("--delimiter is about CSV, and the rows are JSON lines",
+		return l, exit.UsageError("--delimiter is about CSV, and the rows are JSON lines",
 			"leave it out, or add --format csv")
 	case f.format == jsonl && len(layoutOptions(l)) > 0:
-		return l, cmdutil.UsageError("a layout is about CSV and workbooks, and the rows are JSON lines",
+		return l, exit.UsageError("a layout is about CSV and workbooks, and the rows are JSON lines",
 			"leave it out, or add --format csv")
 	}
 	return l, nil
@@ -112,10 +114,10 @@ func (f *layoutFlags) mapped(columns map[string]string) (map[string]string, erro
 	for _, text := range f.columns {
 		column, header, found := strings.Cut(text, "=")
 		if !found {
-			return nil, cmdutil.UsageError(fmt.Sprintf("--map: %q names no header", text), "write it as --map address=IBAN")
+			return nil, exit.UsageError(fmt.Sprintf("--map: %q names no header", text), "write it as --map address=IBAN")
 		}
 		if column = strings.TrimSpace(column); slices.Contains(given, column) {
-			return nil, cmdutil.UsageError(fmt.Sprintf("--map: %s has two headers", column), "leave one out")
+			return nil, exit.UsageError(fmt.Sprintf("--map: %s has two headers", column), "leave one out")
 		}
 		if given = append(given, column); columns == nil {
 			columns = map[string]string{}
@@ -161,8 +163,8 @@ func layoutCommand(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.NewCommand(a, cmdutil.One, layoutView, &cobra.Command{
 		Use:               "layout FILE",
 		Short:             "Look at a file of payments and propose how to read it",
-		Args:              cmdutil.Args("FILE"),
-		ValidArgsFunction: cmdutil.FileNames,
+		Args:              cmdline.Args("FILE"),
+		ValidArgsFunction: cmdline.FileNames,
 	}, func(s *cmdutil.Session, out cmdutil.Output[proposedLayout], args []string) error {
 		file := args[0]
 		l, err := flags.look(s, file)
@@ -179,7 +181,7 @@ func layoutCommand(a *cmdutil.App) *cobra.Command {
 	f.StringVar(&flags.format, "format", "", "csv or xlsx, whatever the file is called")
 	f.StringVar(&flags.flagged.Sheet, "sheet", "", "sheet of a workbook, if it is not the first")
 	f.StringVar(&name, "name", "", "name of the layout in the configuration")
-	cmdutil.OfferWords(cmd, "format", csv, workbook)
+	cmdline.OfferWords(cmd, "format", csv, workbook)
 	return cmd
 }
 
@@ -188,7 +190,7 @@ func (f *layoutFlags) look(s *cmdutil.Session, file string) (l sheet.Layout, err
 	if strings.HasSuffix(file, ".plan") {
 		p, err := payout.OpenPlan(file)
 		if err == nil && p.Layout == nil {
-			err = cmdutil.UsageError(file+" has no layout: its file had till's own columns", "plan such a file as it is")
+			err = exit.UsageError(file+" has no layout: its file had till's own columns", "plan such a file as it is")
 		}
 		if err != nil {
 			return l, err
@@ -199,7 +201,7 @@ func (f *layoutFlags) look(s *cmdutil.Session, file string) (l sheet.Layout, err
 		return l, err
 	}
 	if f.format == jsonl {
-		return l, cmdutil.UsageError("payout layout: JSON lines have no layout", "plan them as they are")
+		return l, exit.UsageError("payout layout: JSON lines have no layout", "plan them as they are")
 	}
 	in, _, err := planInput(s, file)
 	if err != nil {

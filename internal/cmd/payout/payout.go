@@ -2,6 +2,7 @@
 package payout
 
 import (
+	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
@@ -12,7 +13,7 @@ import (
 
 // Command returns the payout command.
 func Command(a *cmdutil.App) *cobra.Command {
-	return cmdutil.Group("payout", "Send a file of withdrawals, each at most once",
+	return cmdline.Group("payout", "Send a file of withdrawals, each at most once",
 		planCommand(a), showCommand(a), rehearseCommand(a), approveCommand(a), applyCommand(a), statusCommand(a), waitCommand(a),
 		reconcileCommand(a), resolveCommand(a), listCommand(a), exportCommand(a), layoutCommand(a))
 }

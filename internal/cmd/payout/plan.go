@@ -13,7 +13,9 @@ import (
 	"time"
 
 	"example.com/till/internal/atomicfile"
+	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/near"
 	"example.com/till/internal/period"
 	"example.com/till/internal/terminal"
@@ -35,8 +37,8 @@ func planCommand(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.NewCommand(a, cmdutil.One, planFactsView, &cobra.Command{
 		Use:               "plan FILE --out PLAN",
 		Short:             "Check every row of a file and make a plan of it; send nothing",
-		Args:              cmdutil.Args("FILE"),
-		ValidArgsFunction: cmdutil.FileNames,
+		Args:              cmdline.Args("FILE"),
+		ValidArgsFunction: cmdline.FileNames,
 	}, func(s *cmdutil.Session, out cmdutil.Output[planFacts], args []string) error {
 		return plan(s, args[0], flags, out)
 	})
@@ -52,8 +54,8 @@ func planCommand(a *cmdutil.App) *cobra.Command {
 	f.BoolVar(&flags.badAddress, "allow-bad-address", false, "accept addresses that look mistyped")
 	f.BoolVar(&flags.verbose, "verbose", false, "show all warnings on a terminal")
 	f.BoolVar(&flags.FailOnWarning, "fail-on-warning", false, "end with 12 when there is a warning")
-	cmdutil.Require(cmd, "out")
-	cmdutil.OfferFiles(cmd, "out")
+	cmdline.Require(cmd, "out")
+	cmdline.OfferFiles(cmd, "out")
 	return cmd
 }
 
@@ -61,10 +63,10 @@ func (f *layoutFlags) chooseFormat(file string) error {
 	formats := []string{csv, jsonl, workbook}
 	switch {
 	case f.format != "" && !slices.Contains(formats, f.format):
-		return cmdutil.UsageError(fmt.Sprintf("--format: there is no format %q", f.format),
+		return exit.UsageError(fmt.Sprintf("--format: there is no format %q", f.format),
 			cmp.Or(near.Question(f.format, "", formats), "use csv, jsonl or xlsx"))
 	case f.format == "" && file == "-":
-		return cmdutil.UsageError("payout plan: standard input has no name that tells its format",
+		return exit.UsageError("payout plan: standard input has no name that tells its format",
 			"add --format csv or --format jsonl")
 	case f.format != "":
 		return nil
@@ -85,18 +87,18 @@ func (f *planFlags) check(file string) error {
 	f.IdenticalWithin, recent = period.ParseAge(f.identicalWithin)
 	switch {
 	case f.Path == "-":
-		return cmdutil.UsageError("--out: a plan is a file",
+		return exit.UsageError("--out: a plan is a file",
 			"name one, such as staff.plan; payout show prints what is in it")
 	case !lives || f.Expires <= 0:
-		return cmdutil.UsageError(fmt.Sprintf("--expires: %q is no length of time", f.life), "write one such as 72h or 30d")
+		return exit.UsageError(fmt.Sprintf("--expires: %q is no length of time", f.life), "write one such as 72h or 30d")
 	case !recent || f.IdenticalWithin == 0:
-		return cmdutil.UsageError(fmt.Sprintf("--identical-within: %q is no length of time", f.identicalWithin), "write one such as 3d or 12h")
+		return exit.UsageError(fmt.Sprintf("--identical-within: %q is no length of time", f.identicalWithin), "write one such as 3d or 12h")
 	case f.BatchChanged && f.Batch == "":
-		return cmdutil.UsageError("--batch-changed is about the batch that --auto-order-id names",
+		return exit.UsageError("--batch-changed is about the batch that --auto-order-id names",
 			"leave it out, or add --auto-order-id BATCH")
 	}
 	if err := f.CheckBatch(); f.Batch != "" && err != nil {
-		return cmdutil.UsageError("--auto-order-id: "+err.Error(), cmdutil.UnsetHint)
+		return exit.UsageError("--auto-order-id: "+err.Error(), cmdline.UnsetHint)
 	}
 	return nil
 }
@@ -128,7 +130,7 @@ func makePlan(s *cmdutil.Session, file string, flags planFlags, approvals approv
 	debug.SetMemoryLimit(planMemory)
 	flags.Layout.NoOrderIDs = flags.Batch != ""
 	if flags.Rows, err = flags.rows(in, flags.Layout); err != nil {
-		return made, cmdutil.UsageError(fmt.Sprintf("%s cannot be read: %v", name, err), "name the file of the rows")
+		return made, exit.UsageError(fmt.Sprintf("%s cannot be read: %v", name, err), "name the file of the rows")
 	}
 	s.Limits.AllowBadAddress = flags.badAddress
 	flags.Name, flags.Currencies, flags.Limits, flags.Now = name, s.PayoutCurrencies(), payout.Limits(s.Limits), s.IO.Now()
@@ -230,7 +232,7 @@ func planInput(s *cmdutil.Session, file string) (in io.ReadCloser, name string, 
 	}
 	f, err := os.Open(file)
 	if err != nil {
-		return nil, "", cmdutil.UsageError(fmt.Sprintf("%s cannot be opened: %v", file, atomicfile.WithoutPath(err)),
+		return nil, "", exit.UsageError(fmt.Sprintf("%s cannot be opened: %v", file, atomicfile.WithoutPath(err)),
 			"name the file of the rows, or - for standard input")
 	}
 	return stoppable{f, s.Ctx}, file, nil

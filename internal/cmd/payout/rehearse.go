@@ -18,8 +18,10 @@ import (
 	"strings"
 	"time"
 
+	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
@@ -32,7 +34,7 @@ func rehearseCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.NewCommand(a, cmdutil.One, rehearsalView, &cobra.Command{
 		Use:   "rehearse PLAN",
 		Short: "Pay a plan in a sandbox of its own, where things go wrong",
-		Args:  cmdutil.Args("PLAN"),
+		Args:  cmdline.Args("PLAN"),
 	}, func(s *cmdutil.Session, out cmdutil.Output[rehearsal], args []string) error {
 		plan, err := payout.OpenPlan(args[0])
 		if err != nil {
@@ -52,7 +54,7 @@ func rehearseCommand(a *cmdutil.App) *cobra.Command {
 			err = out.One(st.told)
 		}
 		if n := st.told.Rows - st.told.PaidOnce; err == nil && n > 0 {
-			return &cmdutil.Error{Code: cmdutil.ExitInternal, Msg: cmdutil.CountOf(n, "row") + " not paid exactly once",
+			return &exit.Error{Code: exit.Internal, Msg: cmdutil.CountOf(n, "row") + " not paid exactly once",
 				Hint: payout.NewHint("do not apply the plan before you know why")}
 		}
 		return err
@@ -153,7 +155,7 @@ func (st *stage) fund() error {
 	for _, total := range st.plan.Totals {
 		minor, fits := total.Amount.Minor.Int64()
 		if !fits || minor > math.MaxInt64/4 {
-			return cmdutil.UsageError(fmt.Sprintf("the total of %s is more than the sandbox can have", total.Amount.Code),
+			return exit.UsageError(fmt.Sprintf("the total of %s is more than the sandbox can have", total.Amount.Code),
 				"rehearse a plan of fewer rows")
 		}
 		if err := st.box.Fund(st.code(total.Amount.Unit()), 2*minor); err != nil {
@@ -230,11 +232,11 @@ func (st *stage) play() error {
 		case err != nil || code == 0:
 			return err
 		case code == killed: // run it again
-		case code == cmdutil.ExitUnknown:
+		case code == exit.Unknown:
 			if err := st.settle(); err != nil {
 				return err
 			}
-		case code == cmdutil.ExitRejected || code == cmdutil.ExitPartial:
+		case code == exit.Rejected || code == exit.Partial:
 			apply = append(apply[:4:4], "--retry-rejected")
 		default:
 			return st.failure()
@@ -267,7 +269,7 @@ func (st *stage) must(args ...string) error {
 
 func (st *stage) failure() error {
 	last := st.told.Steps[len(st.told.Steps)-1]
-	return &cmdutil.Error{Code: cmdutil.ExitInternal,
+	return &exit.Error{Code: exit.Internal,
 		Msg: fmt.Sprintf("the rehearsal does not go on: %s ended with %d: %s", last.Command, last.ExitCode, last.Message)}
 }
 

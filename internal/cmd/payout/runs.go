@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/internal/views"
@@ -51,7 +53,7 @@ func findRun(s *cmdutil.Session, ledger *payout.Ledger, name string) (run payout
 	switch {
 	case name == "":
 	case ledger == nil:
-		err = cmdutil.UsageError(fmt.Sprintf("there is no run %q in this account", name),
+		err = exit.UsageError(fmt.Sprintf("there is no run %q in this account", name),
 			"give the id of a run, not the name of its plan; see which there are", "payout", "list")
 	default:
 		run, err = ledger.Run(s.Ctx, name)
@@ -233,8 +235,8 @@ func exportCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.NewCommand(a, cmdutil.List, exportView, &cobra.Command{
 		Use:               "export RUN",
 		Short:             "Print the rows of a run for a file, as CSV",
-		Args:              cmdutil.Args("RUN"),
-		ValidArgsFunction: cmdutil.FirstArg(a.CompleteRuns()),
+		Args:              cmdline.Args("RUN"),
+		ValidArgsFunction: cmdline.FirstArg(a.CompleteRuns()),
 	}, func(s *cmdutil.Session, out cmdutil.Output[payout.Order], args []string) error {
 		if s.Origin("output").IsDefault() && s.Render.Filter == nil && s.Template == "" {
 			s.Render.Format = render.CSV

@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/orders"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
@@ -16,8 +18,8 @@ func reconcileCommand(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.NewCommand(a, cmdutil.List, orders.ReconciledView, &cobra.Command{
 		Use:               "reconcile [RUN]",
 		Short:             "Find out from the service's list what became of a run",
-		Args:              cmdutil.OptionalArg("RUN"),
-		ValidArgsFunction: cmdutil.FirstArg(a.CompleteRuns()),
+		Args:              cmdline.OptionalArg("RUN"),
+		ValidArgsFunction: cmdline.FirstArg(a.CompleteRuns()),
 	}, func(s *cmdutil.Session, out cmdutil.Output[payout.Result], args []string) error {
 		sender, run, err := askAbout(s, cmdutil.FirstOf(args))
 		if err != nil {
@@ -35,7 +37,7 @@ func reconcileCommand(a *cmdutil.App) *cobra.Command {
 				countWas(settled.Held, "order"))
 		}
 		noteSettled(s, settled)
-		return cmdutil.WithPrintError(orders.Reconciled(settled.Results, "payout", "resolve"), printed)
+		return exit.WithPrintError(orders.Reconciled(settled.Results, "payout", "resolve"), printed)
 	})
 	cmdutil.AddFinishFlags(cmd)
 	return cmd
@@ -49,7 +51,7 @@ func noteSettled(s *cmdutil.Session, settled payout.Settled) {
 		}
 	}
 	if len(hidden) > 0 {
-		s.NoteAbout(cmdutil.AboutOrders(hidden...), "%s accepted, and not on the service's list",
+		s.NoteAbout(exit.AboutOrders(hidden...), "%s accepted, and not on the service's list",
 			cmdutil.IsOrAre("order", hidden))
 	}
 	if settled.Uncompared > 0 {
@@ -71,8 +73,8 @@ func waitCommand(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.NewCommand(a, cmdutil.List, rowView(true), &cobra.Command{
 		Use:               "wait RUN --status S[,S]",
 		Short:             "Wait until every accepted row of a run has reached a status",
-		Args:              cmdutil.Args("RUN"),
-		ValidArgsFunction: cmdutil.FirstArg(a.CompleteRuns()),
+		Args:              cmdline.Args("RUN"),
+		ValidArgsFunction: cmdline.FirstArg(a.CompleteRuns()),
 	}, func(s *cmdutil.Session, out cmdutil.Output[runRow], args []string) error {
 		if err := flags.Check(); err != nil {
 			return err
@@ -96,11 +98,11 @@ func waitCommand(a *cmdutil.App) *cobra.Command {
 			return waitFailure(err, waited)
 		}
 		printed := runRows{s, sender.Ledger, run, waited.Statuses}.print(out, nil)
-		return cmdutil.WithPrintError(notAll(run.Name, waited.Tally), printed)
+		return exit.WithPrintError(notAll(run.Name, waited.Tally), printed)
 	})
 	cmdutil.AddWaitFlags(cmd, &flags)
 	cmdutil.AddFinishFlags(cmd)
-	cmdutil.Require(cmd, "status")
+	cmdline.Require(cmd, "status")
 	return cmd
 }
 
@@ -109,7 +111,7 @@ func notAll(run string, t payout.Tally) error {
 	if accepted == t.Rows {
 		return nil
 	}
-	return &cmdutil.Error{Code: cmdutil.ExitPartial,
+	return &exit.Error{Code: exit.Partial,
 		Msg: fmt.Sprintf("%d of %d orders were accepted and have reached it; %d were rejected, %d not sent",
 			accepted, t.Rows, t.States[payout.StateRejected], t.States[payout.StatePlanned]),
 		Hint: payout.NewHint("see which", "payout", "status", run)}
@@ -122,7 +124,7 @@ func waitFailure(err error, waited payout.RunProgress) error {
 	case !errors.As(err, &own):
 		return err
 	case own.Kind == payout.ReadFailed && own.Err != nil:
-		return &cmdutil.Error{Code: cmdutil.ExitReadFailed, Err: err, Msg: own.Msg, Hint: cmdutil.Explain(own.Err).Hint}
+		return &exit.Error{Code: exit.ReadFailed, Err: err, Msg: own.Msg, Hint: exit.Explain(own.Err).Hint}
 	case own.Kind == payout.FailedStatus && len(waited.Failed) == 1:
 		own.Msg += ", which --fail-on names"
 	case own.Kind == payout.FailedStatus:

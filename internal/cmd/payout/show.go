@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
 	"example.com/till/internal/planfile"
@@ -23,8 +24,8 @@ func showCommand(a *cmdutil.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "show PLAN",
 		Short:             "Show a plan to the person who approves it",
-		Args:              cmdutil.Args("PLAN"),
-		ValidArgsFunction: cmdutil.FileNames,
+		Args:              cmdline.Args("PLAN"),
+		ValidArgsFunction: cmdline.FileNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case approvals:
@@ -40,7 +41,7 @@ func showCommand(a *cmdutil.App) *cobra.Command {
 	cmd.Flags().BoolVar(&approvals, "approvals", false, "show who has approved the plan, and who may")
 	cmd.Flags().BoolVar(&changes, "changes", false, "show what is different from the last run")
 	cmd.Flags().BoolVar(&verbose, "verbose", false, "show all warnings on a terminal")
-	cmdutil.Exclude(cmd, "approvals", "changes")
+	cmdline.Exclude(cmd, "approvals", "changes")
 	cmdutil.Prints[planfile.File](a, cmdutil.Whole, cmd)
 	cmdutil.Prints[plannedLine](a, cmdutil.Lines, cmd)
 	cmdutil.Prints[approverLine](a, cmdutil.List, cmd)

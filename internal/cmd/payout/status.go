@@ -7,7 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/internal/views"
@@ -22,14 +24,14 @@ func statusCommand(a *cmdutil.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "status [RUN]",
 		Short:             "Show the state of every row of a run",
-		Args:              cmdutil.OptionalArg("RUN"),
-		ValidArgsFunction: cmdutil.FirstArg(a.CompleteRuns()),
+		Args:              cmdline.OptionalArg("RUN"),
+		ValidArgsFunction: cmdline.FirstArg(a.CompleteRuns()),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, out, err := cmdutil.Begin(a, cmd, rowView(live))
 			if err != nil {
 				return err
 			}
-			states, err := cmdutil.ParseStates(names)
+			states, err := cmdline.ParseStates(names)
 			if err != nil {
 				return err
 			}
@@ -48,8 +50,8 @@ func statusCommand(a *cmdutil.App) *cobra.Command {
 	f.BoolVar(&all, "all", false, "show every order on a terminal too")
 	f.StringSliceVar(&names, "state", nil,
 		"only orders in these states: planned, sending, accepted, rejected, unknown, conflict")
-	cmdutil.Offer(cmd, "state", cmdutil.CompleteStates)
-	cmdutil.Exclude(cmd, "all", "state")
+	cmdline.Offer(cmd, "state", cmdutil.CompleteStates)
+	cmdline.Exclude(cmd, "all", "state")
 	cmdutil.WithView(a, cmdutil.List, rowView(true), cmd)
 	return cmdutil.Prints[views.OrderLine](a, cmdutil.List, cmd)
 }
@@ -155,7 +157,7 @@ func (r runRows) print(out cmdutil.Output[runRow], states []payout.State) error 
 		}
 	}
 	if len(foot.unlisted) > 0 {
-		r.NoteAbout(cmdutil.AboutOrders(foot.unlisted...), "%s not on the service's list", cmdutil.IsOrAre("order", foot.unlisted))
+		r.NoteAbout(exit.AboutOrders(foot.unlisted...), "%s not on the service's list", cmdutil.IsOrAre("order", foot.unlisted))
 	}
 	return err
 }

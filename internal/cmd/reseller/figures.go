@@ -9,7 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/internal/report"
@@ -127,8 +129,8 @@ func (f figures[R]) print(out cmdutil.Output[R], one bool, all []answer[R]) erro
 }
 
 // unreadError returns the error of a command that could not read some of the resellers.
-func unreadError(names []string, all int, err error) *cmdutil.Error {
-	return &cmdutil.Error{Code: cmdutil.ExitPartial, Err: err,
+func unreadError(names []string, all int, err error) *exit.Error {
+	return &exit.Error{Code: exit.Partial, Err: err,
 		Msg:  fmt.Sprintf("%d of %d resellers could not be read (%s): %v", len(names), all, strings.Join(names, ", "), err),
 		Hint: payout.NewHint("the others are complete; run it again for those that failed")}
 }
@@ -201,7 +203,7 @@ func rebateCommand(a *cmdutil.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "rebate [ID]",
 		Short:             "Show what resellers have earned, per currency",
-		Args:              cmdutil.OptionalArg("ID"),
+		Args:              cmdline.OptionalArg("ID"),
 		ValidArgsFunction: completeResellers(a),
 		RunE: a.WithSession(func(s *cmdutil.Session, args []string) error {
 			if by != "" {
@@ -219,7 +221,7 @@ func rebateCommand(a *cmdutil.App) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&currency, "currency", "", "only this currency")
 	cmd.Flags().StringVar(&by, "by", "", `"invoice" has a row for each invoice`)
-	cmdutil.Offer(cmd, "currency", a.CompleteCurrencies)
+	cmdline.Offer(cmd, "currency", a.CompleteCurrencies)
 	cmdutil.Prints[api.RebateList](a, cmdutil.One, cmd)
 	cmdutil.Prints[api.RebateMap](a, cmdutil.One, cmd)
 	cmdutil.Prints[labelledRebatesLine](a, cmdutil.List, cmd)
@@ -247,7 +249,7 @@ func readRebates(
 // rebatesBy prints the rebates of single invoices, as a report does.
 func rebatesBy(s *cmdutil.Session, by, currency string, args []string) error {
 	if by != string(report.ByInvoice) {
-		return cmdutil.UsageError(fmt.Sprintf("--by: there are no rebates by %q", by), "write invoice, or see", "reseller", "report")
+		return exit.UsageError(fmt.Sprintf("--by: there are no rebates by %q", by), "write invoice, or see", "reseller", "report")
 	}
 	p := reporting{Session: s, groups: []string{by}, currency: currency, concurrency: sideBySide}
 	return p.run(args)
@@ -331,7 +333,7 @@ func balanceCommand(a *cmdutil.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "balance [ID]",
 		Short:             "Show the balances of resellers",
-		Args:              cmdutil.OptionalArg("ID"),
+		Args:              cmdline.OptionalArg("ID"),
 		ValidArgsFunction: completeResellers(a),
 		RunE: a.WithSession(func(s *cmdutil.Session, args []string) error {
 			code, err := currencyCode(s, currency)
@@ -339,7 +341,7 @@ func balanceCommand(a *cmdutil.App) *cobra.Command {
 				return err
 			}
 			if code == "" && s.Cmd.Flags().Changed("include-fiat") {
-				return cmdutil.UsageError("--include-fiat goes with --currency", "add --currency CODE, or leave it out")
+				return exit.UsageError("--include-fiat goes with --currency", "add --currency CODE, or leave it out")
 			}
 			return figures[amountRow]{view: balanceView,
 				read: func(ctx context.Context, client *api.Client, r namedReseller) (answer[amountRow], error) {
@@ -351,7 +353,7 @@ func balanceCommand(a *cmdutil.App) *cobra.Command {
 	f.StringVar(&currency, "currency", "", "only this currency")
 	f.StringVar(&fiat, "include-fiat", "", "value of include_fiat, true when none is given; goes with --currency")
 	f.Lookup("include-fiat").NoOptDefVal = "true"
-	cmdutil.Offer(cmd, "currency", a.CompleteCurrencies)
+	cmdline.Offer(cmd, "currency", a.CompleteCurrencies)
 	cmdutil.Prints[json.RawMessage](a, cmdutil.One, cmd)
 	cmdutil.Prints[labelledBalanceLine](a, cmdutil.List, cmd)
 	return cmdutil.WithView(a, cmdutil.Apart, balanceView, cmd)

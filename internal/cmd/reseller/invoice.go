@@ -12,7 +12,9 @@ import (
 	"strconv"
 	"strings"
 
+	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/internal/report"
@@ -23,7 +25,7 @@ import (
 )
 
 func invoiceCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.Group("invoice", "Look at a reseller's invoices", invoiceListCommand(a), invoiceGetCommand(a),
+	return cmdline.Group("invoice", "Look at a reseller's invoices", invoiceListCommand(a), invoiceGetCommand(a),
 		invoiceFinishedCommand(a))
 }
 
@@ -32,7 +34,7 @@ func invoiceListCommand(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.WithView(a, cmdutil.Apart, views.Invoices, &cobra.Command{
 		Use:               "list ID",
 		Short:             "List a reseller's invoices",
-		Args:              cmdutil.Args("ID"),
+		Args:              cmdline.Args("ID"),
 		ValidArgsFunction: completeResellers(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, out, err := cmdutil.Begin(a, cmd, views.Invoices)
@@ -50,8 +52,8 @@ func invoiceListCommand(a *cmdutil.App) *cobra.Command {
 	f.StringVar(&l.filter, "filter", "", "filter as JSON, or @FILE; sent as given")
 	f.IntVar(&l.page, "page", 0, "only this page, in the service's own numbering")
 	f.IntVar(&l.size, "page-size", api.DefaultPageSize, "how many to ask for at a time")
-	cmdutil.Exclude(cmd, "page", "all")
-	cmdutil.OfferFiles(cmd, "filter")
+	cmdline.Exclude(cmd, "page", "all")
+	cmdline.OfferFiles(cmd, "filter")
 	cmdutil.Prints[json.RawMessage](a, cmdutil.One, cmd)
 	return cmdutil.Prints[api.Invoice](a, cmdutil.List, cmd)
 }
@@ -61,7 +63,7 @@ func readFilter(text string) (json.RawMessage, error) {
 	if name, isFile := strings.CutPrefix(text, "@"); isFile {
 		content, err := os.ReadFile(name)
 		if err != nil {
-			return nil, cmdutil.UsageError(fmt.Sprintf("--filter: %v", err),
+			return nil, exit.UsageError(fmt.Sprintf("--filter: %v", err),
 				"name a file that can be read, such as @filter.json")
 		}
 		text = string(content)
@@ -71,7 +73,7 @@ func readFilter(text string) (json.RawMessage, error) {
 	}
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(text), &object); err != nil || object == nil {
-		return nil, cmdutil.UsageError("--filter: it is not a JSON object", "write one, such as '{}'")
+		return nil, exit.UsageError("--filter: it is not a JSON object", "write one, such as '{}'")
 	}
 	return json.RawMessage(text), nil
 }
@@ -97,7 +99,7 @@ func invoiceFinishedCommand(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.NewCommand(a, cmdutil.One, finishedView, &cobra.Command{
 		Use:               "finished ID INVOICE",
 		Short:             "Tell whether one of a reseller's invoices is finished",
-		Args:              cmdutil.Args("ID", "INVOICE"),
+		Args:              cmdline.Args("ID", "INVOICE"),
 		ValidArgsFunction: completeResellers(a),
 	}, func(s *cmdutil.Session, out cmdutil.Output[bool], args []string) error {
 		client, err := s.Client()
@@ -115,7 +117,7 @@ func invoiceFinishedCommand(a *cmdutil.App) *cobra.Command {
 		}
 		printed := out.Bare(finished, fmt.Sprint(finished))
 		if exitStatus && !finished {
-			return cmdutil.WithPrintError(&cmdutil.Error{Code: cmdutil.ExitNotYet,
+			return exit.WithPrintError(&exit.Error{Code: exit.NotYet,
 				Msg: "invoice " + args[1] + " is not finished", Hint: payout.NewHint("ask again later")}, printed)
 		}
 		return printed
@@ -148,9 +150,9 @@ func (l *invoiceList) run(s *cmdutil.Session, out cmdutil.Output[api.Invoice], r
 	paged := s.Cmd.Flags().Changed("page")
 	switch {
 	case paged && l.page < 0:
-		return cmdutil.UsageError("--page: it cannot be negative", "leave it out for the first page")
+		return exit.UsageError("--page: it cannot be negative", "leave it out for the first page")
 	case l.size < 1:
-		return cmdutil.UsageError("--page-size: it must be at least 1", "leave it out for the default")
+		return exit.UsageError("--page-size: it must be at least 1", "leave it out for the default")
 	}
 	if l.sent, err = readFilter(l.filter); err != nil {
 		return err
@@ -177,7 +179,7 @@ func (l *invoiceList) run(s *cmdutil.Session, out cmdutil.Output[api.Invoice], r
 	invoices, ok := invoicesIn(answer)
 	switch {
 	case !ok && chooses:
-		return cmdutil.UsageError("the service's list has another shape than that of invoices, so nothing can be chosen in it",
+		return exit.UsageError("the service's list has another shape than that of invoices, so nothing can be chosen in it",
 			"leave --all, --status, --from and --to out")
 	case !ok && s.Render.Format == render.Table:
 		noteAsJSON(s)

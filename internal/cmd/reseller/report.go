@@ -8,7 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/money"
 	"example.com/till/internal/near"
 	"example.com/till/internal/period"
@@ -55,7 +57,7 @@ func reportCommand(a *cmdutil.App) *cobra.Command {
 		Use:   "report [ID...]",
 		Short: "Add up rebates and volume: a picture, tables, a page",
 		Args: func(cmd *cobra.Command, given []string) error { // any number of resellers, but no empty name
-			return cmdutil.Args(slices.Repeat([]string{"ID"}, len(given))...)(cmd, given)
+			return cmdline.Args(slices.Repeat([]string{"ID"}, len(given))...)(cmd, given)
 		},
 		ValidArgsFunction: completeResellers(a),
 		RunE: a.WithSession(func(s *cmdutil.Session, args []string) error {
@@ -79,14 +81,14 @@ func reportCommand(a *cmdutil.App) *cobra.Command {
 	f.StringVar(&p.svg.Path, "svg", "", "write the picture to a file")
 	f.IntVar(&p.concurrency, "concurrency", sideBySide, "resellers to read at once")
 	cmdutil.AddFinishFlags(cmd)
-	cmdutil.Offer(cmd, "by", func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-		return cmdutil.CompleteList(groupNames(), typed), cobra.ShellCompDirectiveNoFileComp
+	cmdline.Offer(cmd, "by", func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		return cmdline.CompleteList(groupNames(), typed), cobra.ShellCompDirectiveNoFileComp
 	})
 	for _, flag := range []string{"from", "to"} {
-		cmdutil.OfferWords(cmd, flag, period.Words()...)
+		cmdline.OfferWords(cmd, flag, period.Words()...)
 	}
-	cmdutil.Offer(cmd, "currency", a.CompleteCurrencies)
-	cmdutil.OfferFiles(cmd, "html", "svg")
+	cmdline.Offer(cmd, "currency", a.CompleteCurrencies)
+	cmdline.OfferFiles(cmd, "html", "svg")
 	cmdutil.WithView(a, cmdutil.Apart, func(money.Registry) render.View[report.Row] {
 		return (&reporting{by: []report.Group{report.ByReseller, report.ByMonth}, compare: true}).view(false)
 	}, cmd)
@@ -152,11 +154,11 @@ func (p *reporting) parseGroups() error {
 		names = []string{string(report.ByReseller)}
 	}
 	if len(names) > 2 {
-		return cmdutil.UsageError("--by has more than two groups", "group by one or two of "+strings.Join(groupNames(), ", "))
+		return exit.UsageError("--by has more than two groups", "group by one or two of "+strings.Join(groupNames(), ", "))
 	}
 	for _, name := range names {
 		if !slices.Contains(groupNames(), name) {
-			return cmdutil.UsageError(fmt.Sprintf("--by: there are no groups by %q", name),
+			return exit.UsageError(fmt.Sprintf("--by: there are no groups by %q", name),
 				cmp.Or(near.Question(name, "", groupNames()), "group by "+strings.Join(groupNames(), ", ")))
 		}
 		p.by = append(p.by, report.Group(name))
@@ -164,9 +166,9 @@ func (p *reporting) parseGroups() error {
 	switch {
 	case len(names) < 2:
 	case p.byInvoice():
-		return cmdutil.UsageError("--by invoice has a row for each invoice", "leave the other group out")
+		return exit.UsageError("--by invoice has a row for each invoice", "leave the other group out")
 	case p.by[0] == p.by[1], p.by[0].Timed() && p.by[1].Timed():
-		return cmdutil.UsageError(fmt.Sprintf("--by %s and --by %s cannot be used together", names[0], names[1]),
+		return exit.UsageError(fmt.Sprintf("--by %s and --by %s cannot be used together", names[0], names[1]),
 			"leave one out")
 	}
 	return nil
@@ -205,7 +207,7 @@ func (p *reporting) parseAmounts() (string, error) {
 	}
 	for _, limit := range p.limits {
 		if err == nil && code != "" && !strings.EqualFold(limit.Code, code) {
-			err = cmdutil.UsageError(fmt.Sprintf("--fail-below is in %s, and --currency leaves only %s", limit.Code, code),
+			err = exit.UsageError(fmt.Sprintf("--fail-below is in %s, and --currency leaves only %s", limit.Code, code),
 				"name one currency in both")
 		}
 	}
@@ -237,7 +239,7 @@ func (p *reporting) checkTogether() error {
 		{p.html.Path != "" && p.html.Path == p.svg.Path, "--html and --svg name the same file", "name two"},
 	} {
 		if clash.found {
-			return cmdutil.UsageError(clash.msg, clash.advice)
+			return exit.UsageError(clash.msg, clash.advice)
 		}
 	}
 	return nil
@@ -254,7 +256,7 @@ func (p *reporting) checkCurrency() error {
 	if advice == "" && len(used) > 0 {
 		advice = "the resellers have " + strings.Join(used, ", ")
 	}
-	return cmdutil.UsageError(fmt.Sprintf("--currency: the currency %q is not known, and no reseller has it", p.coined),
+	return exit.UsageError(fmt.Sprintf("--currency: the currency %q is not known, and no reseller has it", p.coined),
 		advice)
 }
 

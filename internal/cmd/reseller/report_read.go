@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/internal/usage"
@@ -159,11 +160,11 @@ func (p *reporting) outcome(written error) error {
 		p.Note("%v", written)
 	}
 	if len(p.failed) == 0 {
-		return &cmdutil.Error{Code: cmdutil.ExitNotYet, Msg: less}
+		return &exit.Error{Code: exit.NotYet, Msg: less}
 	}
 	f := unreadError(p.failedNames(), p.resellers, p.worst())
 	if p.nothing() {
-		f.Hint = cmdutil.Explain(f.Err).Hint
+		f.Hint = exit.Explain(f.Err).Hint
 	} else if less != "" {
 		f.Msg += "; of those that were read, " + less
 	}
@@ -173,9 +174,9 @@ func (p *reporting) outcome(written error) error {
 // worst returns the error of the first reseller that failed. If all did, a refused key and a rate limit come
 // first.
 func (p *reporting) worst() error {
-	for _, code := range []int{cmdutil.ExitUnauthorized, cmdutil.ExitRateLimited} {
+	for _, code := range []int{exit.Unauthorized, exit.RateLimited} {
 		for _, f := range p.failed {
-			if p.nothing() && cmdutil.Explain(f.err).Code == code {
+			if p.nothing() && exit.Explain(f.err).Code == code {
 				return f.err
 			}
 		}

@@ -8,7 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/money"
 	"example.com/till/internal/near"
 	"example.com/till/internal/orders"
@@ -21,7 +23,7 @@ import (
 
 // Command returns the reseller command.
 func Command(a *cmdutil.App) *cobra.Command {
-	return cmdutil.Group("reseller", "Show resellers: rebates, balances, reports",
+	return cmdline.Group("reseller", "Show resellers: rebates, balances, reports",
 		listCommand(a), resellerIDs(a), infoCommand(a), inviteCommand(a), statsCommand(a), reportCommand(a),
 		balanceCommand(a), rebateCommand(a), withdrawCommand(a), invoiceCommand(a))
 }
@@ -49,10 +51,10 @@ func labelled(all []api.Reseller, text string) (string, error) {
 		return ids[0], nil
 	case 0:
 		slices.Sort(labels)
-		return "", cmdutil.UsageError(fmt.Sprintf("no reseller has the id or label %q", text),
+		return "", exit.UsageError(fmt.Sprintf("no reseller has the id or label %q", text),
 			strings.TrimSpace(near.Question(text, "", slices.Compact(labels))+" see"), "reseller", "list")
 	}
-	return "", cmdutil.UsageError(fmt.Sprintf("%d resellers have the label %q", len(ids), text),
+	return "", exit.UsageError(fmt.Sprintf("%d resellers have the label %q", len(ids), text),
 		"name one by its id: "+strings.Join(ids, ", "))
 }
 
@@ -63,7 +65,7 @@ func aboutReseller[T any](a *cmdutil.App, use, short string, view func(money.Reg
 	return cmdutil.ReadCommand(a, view, &cobra.Command{
 		Use:               use,
 		Short:             short,
-		Args:              cmdutil.Args(append([]string{"ID"}, more...)...),
+		Args:              cmdline.Args(append([]string{"ID"}, more...)...),
 		ValidArgsFunction: completeResellers(a),
 	}, func(s *cmdutil.Session, client *api.Client, args []string) (value T, err error) {
 		id, err := findReseller(s, client, args[0])
@@ -174,10 +176,10 @@ func completeResellers(a *cmdutil.App) cobra.CompletionFunc {
 		}
 		for _, r := range all {
 			label := r.InviteInfo.Label
-			offers = append(offers, cmdutil.WithText(r.ID, label))
+			offers = append(offers, cmdline.WithText(r.ID, label))
 			// A label that several resellers share names none of them. A label in the form of an id names
 			// another reseller.
-			if cmdutil.Harmless(label) && bearers[label] == 1 && api.CheckUUID(label) != nil {
+			if cmdline.Harmless(label) && bearers[label] == 1 && api.CheckUUID(label) != nil {
 				offers = append(offers, label)
 			}
 		}
@@ -201,14 +203,14 @@ func resellerColumns[T any](named func(T) namedReseller) []render.Column[T] {
 }
 
 func withdrawCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.Group("withdraw", "Look at a reseller's withdrawals", withdrawListCommand(a), withdrawGetCommand(a))
+	return cmdline.Group("withdraw", "Look at a reseller's withdrawals", withdrawListCommand(a), withdrawGetCommand(a))
 }
 
 func withdrawListCommand(a *cmdutil.App) *cobra.Command {
 	return orders.ListCommand(a, &cobra.Command{
 		Use:               "list ID",
 		Short:             "List a reseller's withdrawals, the whole list or a part of it",
-		Args:              cmdutil.Args("ID"),
+		Args:              cmdline.Args("ID"),
 		ValidArgsFunction: completeResellers(a),
 	}, func(s *cmdutil.Session, client *api.Client, args []string) (orders.List, error) {
 		id, err := findReseller(s, client, args[0])

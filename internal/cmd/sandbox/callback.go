@@ -19,7 +19,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
@@ -27,7 +29,7 @@ import (
 )
 
 func CallbackCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.Group("callback", "Receive the callbacks of withdrawals", listenCommand(a))
+	return cmdline.Group("callback", "Receive the callbacks of withdrawals", listenCommand(a))
 }
 
 type callbackFlags struct {
@@ -55,7 +57,7 @@ func listenCommand(a *cmdutil.App) *cobra.Command {
 	f.DurationVar(&flags.timeout, "timeout", 0, "end after this time, with 42 when fewer than --count came")
 	f.IntVar(&flags.respond, "respond", http.StatusOK, "HTTP status of the answers")
 	f.StringVar(&flags.ready, "ready-file", "", `file written when the listener is ready, as {"url":"..."}`)
-	cmdutil.OfferFiles(cmd, "ready-file")
+	cmdline.OfferFiles(cmd, "ready-file")
 	return cmdutil.Prints[json.RawMessage](a, cmdutil.One, cmd)
 }
 
@@ -63,15 +65,15 @@ func (f callbackFlags) check(cmd *cobra.Command) error {
 	given := cmd.Flags().Changed
 	switch {
 	case given("count") && f.count < 1:
-		return cmdutil.UsageError("--count: it must be at least 1", "leave it out to listen without an end")
+		return exit.UsageError("--count: it must be at least 1", "leave it out to listen without an end")
 	case given("timeout") && f.timeout <= 0:
-		return cmdutil.UsageError("--timeout: it must be longer than 0", "leave it out to listen without an end")
+		return exit.UsageError("--timeout: it must be longer than 0", "leave it out to listen without an end")
 	case given("exec") && strings.TrimSpace(f.exec) == "":
-		return cmdutil.UsageError("--exec: the command is empty", cmdutil.UnsetHint)
+		return exit.UsageError("--exec: the command is empty", cmdline.UnsetHint)
 	case f.withKey && f.exec == "":
-		return cmdutil.UsageError("--with-key is about the command of --exec", "leave it out, or add --exec CMD")
+		return exit.UsageError("--with-key is about the command of --exec", "leave it out, or add --exec CMD")
 	case f.respond < 200 || f.respond > 599:
-		return cmdutil.UsageError(fmt.Sprintf("--respond: %d is not an HTTP status from 200 to 599", f.respond),
+		return exit.UsageError(fmt.Sprintf("--respond: %d is not an HTTP status from 200 to 599", f.respond),
 			"leave it out for 200")
 	}
 	return nil
@@ -192,18 +194,18 @@ func (in *inbox) outcome(signals context.Context) error {
 	defer in.turn.Unlock()
 	switch fewer := in.came < in.flags.count; {
 	case in.broken != nil:
-		return &cmdutil.Error{Code: cmdutil.ExitOutput, Err: in.broken,
+		return &exit.Error{Code: exit.Output, Err: in.broken,
 			Msg:  fmt.Sprintf("a callback was answered with 500, because %v", in.broken),
 			Hint: payout.NewHint("look at where standard output leads")}
 	case fewer && signals.Err() != nil:
-		return &cmdutil.Error{Code: cmdutil.ExitInterrupted,
+		return &exit.Error{Code: exit.Interrupted,
 			Msg: fmt.Sprintf("interrupted after %d of %d callbacks", in.came, in.flags.count)}
 	case fewer:
-		return &cmdutil.Error{Code: cmdutil.ExitNotYet,
+		return &exit.Error{Code: exit.NotYet,
 			Msg:  fmt.Sprintf("%d of %d callbacks came within %s", in.came, in.flags.count, in.flags.timeout),
 			Hint: payout.NewHint("listen again, or longer with --timeout")}
 	case in.failed > 0:
-		return &cmdutil.Error{Code: cmdutil.ExitPartial,
+		return &exit.Error{Code: exit.Partial,
 			Msg:  fmt.Sprintf("%d of %d callbacks were answered with 500", in.failed, in.came),
 			Hint: payout.NewHint("the lines above say why")}
 	}
@@ -321,7 +323,7 @@ func listenOn(address string) (net.Listener, error) {
 		_, err = net.LookupPort("tcp", port)
 	}
 	if err != nil {
-		return nil, cmdutil.UsageError(fmt.Sprintf("--listen: %q is not an address with a port", address),
+		return nil, exit.UsageError(fmt.Sprintf("--listen: %q is not an address with a port", address),
 			"write one such as 127.0.0.1:8787; port 0 is any that is free")
 	}
 	listener, err := net.Listen("tcp", net.JoinHostPort(host, port))
@@ -329,7 +331,7 @@ func listenOn(address string) (net.Listener, error) {
 		err = op.Err // the message says the rest
 	}
 	if err != nil {
-		return nil, &cmdutil.Error{Code: cmdutil.ExitConfig, Err: err,
+		return nil, &exit.Error{Code: exit.Config, Err: err,
 			Msg:  fmt.Sprintf("--listen: cannot listen on %s: %v", address, err),
 			Hint: payout.NewHint("choose another port, or 0 for any that is free")}
 	}

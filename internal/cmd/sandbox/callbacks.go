@@ -7,7 +7,9 @@ import (
 	"maps"
 	"net/http"
 
+	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/internal/views"
@@ -83,7 +85,7 @@ func advancedView(m money.Registry) render.View[advanced] {
 
 func callbacksCommand(a *cmdutil.App) *cobra.Command {
 	list := callbacksListCommand(a)
-	cmd := cmdutil.Group("callbacks", "See what the sandbox has posted to callbacks", list, callbacksResendCommand(a))
+	cmd := cmdline.Group("callbacks", "See what the sandbox has posted to callbacks", list, callbacksResendCommand(a))
 	cmd.Annotations = maps.Clone(list.Annotations)
 	cmdutil.Prints[sandbox.Delivery](a, cmdutil.List, cmd)
 	refuse := cmd.RunE
@@ -122,7 +124,7 @@ func callbacksListCommand(a *cmdutil.App) *cobra.Command {
 		}
 		err = out.Slice(rows)
 		if s.Cmd.Flags().Changed("expect") && int64(posted) != expected.expect {
-			return cmdutil.WithPrintError(&cmdutil.Error{Code: cmdutil.ExitNotYet,
+			return exit.WithPrintError(&exit.Error{Code: exit.NotYet,
 				Msg: cmdutil.CountOf(posted, "callback") + fmt.Sprintf(" posted, %d expected", expected.expect)}, err)
 		}
 		return err
@@ -135,7 +137,7 @@ func callbacksResendCommand(a *cmdutil.App) *cobra.Command {
 	return newAnswer(a, deliveryView, false, &cobra.Command{
 		Use:   "resend DELIVERY",
 		Short: "Post a callback again, and see what is answered",
-		Args:  cmdutil.Args("DELIVERY"),
+		Args:  cmdline.Args("DELIVERY"),
 	}, func(s *cmdutil.Session, args []string) (sandbox.Delivery, error) {
 		d, err := tell[sandbox.Delivery](s, "/sandbox/callbacks/resend", map[string]string{"id": args[0]})
 		return d, missing(err, "delivery", args[0], "sandbox", "callbacks", "list")

@@ -9,8 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/money"
 	"example.com/till/internal/period"
 	"example.com/till/internal/render"
@@ -54,7 +56,7 @@ func leadsHere(s *cmdutil.Session, cmd *cobra.Command) error {
 	const advice = "give the address and the key of one that is served or, for the sandbox of till --sandbox, unset TILL_BASE_URL and add --sandbox"
 	for _, name := range []string{"base-url", "api-key-file"} {
 		if cmd.Flags().Changed(name) {
-			return cmdutil.UsageError("--"+name+": it does not lead to a sandbox of this machine, and this command acts on one", advice)
+			return exit.UsageError("--"+name+": it does not lead to a sandbox of this machine, and this command acts on one", advice)
 		}
 	}
 	if s.BaseURL == "" {
@@ -122,7 +124,7 @@ func newAnswer[T any](
 
 // tell sends a request that changes the sandbox, so it sends it at most once.
 func tell[T any](s *cmdutil.Session, path string, order any) (answer T, err error) {
-	cmdutil.Declared(s.Cmd, cmdutil.Sandbox)
+	cmdline.Declared(s.Cmd, cmdline.Sandbox)
 	client, err := s.Client()
 	if err != nil {
 		return answer, err
@@ -132,7 +134,7 @@ func tell[T any](s *cmdutil.Session, path string, order any) (answer T, err erro
 		return err
 	})
 	if call, ok := errors.AsType[*api.Error](err); ok && call.Outcome == api.Unknown {
-		return answer, &cmdutil.Error{Code: cmdutil.ExitUnknown, Err: err, Msg: err.Error(),
+		return answer, &exit.Error{Code: exit.Unknown, Err: err, Msg: err.Error(),
 			Hint: payout.NewHint("it may have been done; look", "sandbox", "dump")}
 	}
 	return answer, err
@@ -145,7 +147,7 @@ func missing(err error, what, id string, list ...string) error {
 	if !ok || call.Reason != "not_found" {
 		return err
 	}
-	return &cmdutil.Error{Code: cmdutil.ExitRejected, Err: err, Msg: fmt.Sprintf("there is no %s %s", what, id),
+	return &exit.Error{Code: exit.Rejected, Err: err, Msg: fmt.Sprintf("there is no %s %s", what, id),
 		Hint: payout.NewHint("see", list...)}
 }
 
@@ -165,11 +167,11 @@ func exchange[T any](
 		return answer, err
 	}
 	if err := json.Unmarshal(text, &answer); err != nil {
-		code := cmdutil.ExitReadFailed
+		code := exit.ReadFailed
 		if method != http.MethodGet {
-			code = cmdutil.ExitUnknown // the server, whatever it is, has taken the request
+			code = exit.Unknown // the server, whatever it is, has taken the request
 		}
-		return answer, &cmdutil.Error{Code: code, Err: err,
+		return answer, &exit.Error{Code: code, Err: err,
 			Msg:  fmt.Sprintf("what answers at %s %s is not a sandbox of till: %v", method, path, err),
 			Hint: payout.NewHint("check TILL_BASE_URL")}
 	}
@@ -180,7 +182,7 @@ func fundCommand(a *cmdutil.App) *cobra.Command {
 	return newAnswer(a, fundedView, false, &cobra.Command{
 		Use:   "fund AMOUNT",
 		Short: "Add money to the sandbox's balance",
-		Args:  cmdutil.Args("AMOUNT"),
+		Args:  cmdline.Args("AMOUNT"),
 	}, func(s *cmdutil.Session, args []string) (funded, error) {
 		amount, err := s.Money.ParseAmount(args[0], api.Currency{})
 		if err != nil {
@@ -218,10 +220,10 @@ func expireCommand(a *cmdutil.App) *cobra.Command {
 }
 
 func endsInvoice(a *cmdutil.App, cmd *cobra.Command, path string) *cobra.Command {
-	cmd.Args = cmdutil.Args("INVOICE")
+	cmd.Args = cmdline.Args("INVOICE")
 	return newAnswer(a, views.Invoices, false, cmd, func(s *cmdutil.Session, args []string) (api.Invoice, error) {
 		if err := api.CheckUUID(args[0]); err != nil {
-			return api.Invoice{}, cmdutil.UsageError(err.Error(), "its id is printed when it is made", "invoice", "create")
+			return api.Invoice{}, exit.UsageError(err.Error(), "its id is printed when it is made", "invoice", "create")
 		}
 		return tell[api.Invoice](s, path, map[string]string{"invoice": args[0]})
 	})
@@ -231,7 +233,7 @@ func advanceCommand(a *cmdutil.App) *cobra.Command {
 	return newAnswer(a, advancedView, false, &cobra.Command{
 		Use:   "advance WITHDRAWAL STATUS",
 		Short: "Move a withdrawal of the sandbox to its next status",
-		Args:  cmdutil.Args("WITHDRAWAL", "STATUS"),
+		Args:  cmdline.Args("WITHDRAWAL", "STATUS"),
 	}, func(s *cmdutil.Session, args []string) (advanced, error) {
 		withdrawal, err := tell[advanced](s, "/sandbox/advance",
 			map[string]string{"withdrawal": args[0], "status": args[1]})
@@ -244,10 +246,10 @@ func inviteRedeemCommand(a *cmdutil.App) *cobra.Command {
 	cmd := newAnswer(a, redeemedView, false, &cobra.Command{
 		Use:   "redeem INVITE",
 		Short: "Make a reseller from an invite of the sandbox",
-		Args:  cmdutil.Args("INVITE"),
+		Args:  cmdline.Args("INVITE"),
 	}, func(s *cmdutil.Session, args []string) (redeemed, error) {
 		if err := api.CheckUUID(args[0]); err != nil {
-			return redeemed{}, cmdutil.UsageError(err.Error(), "one is printed when it is made", "invite", "create", "-q")
+			return redeemed{}, exit.UsageError(err.Error(), "one is printed when it is made", "invite", "create", "-q")
 		}
 		order := map[string]string{"invite": args[0]}
 		if s.Cmd.Flags().Changed("label") {
@@ -290,10 +292,10 @@ func clockSetCommand(a *cmdutil.App) *cobra.Command {
 	return newAnswer(a, sandboxTimeView, true, &cobra.Command{
 		Use:   "set TIME",
 		Short: "Set the sandbox's clock",
-		Args:  cmdutil.Args("TIME"),
+		Args:  cmdline.Args("TIME"),
 	}, func(s *cmdutil.Session, args []string) (moved sandboxTime, err error) {
 		if _, err := time.Parse(time.RFC3339, args[0]); err != nil && args[0] != "now" {
-			return moved, cmdutil.UsageError(fmt.Sprintf("%q is not a time in RFC 3339", args[0]),
+			return moved, exit.UsageError(fmt.Sprintf("%q is not a time in RFC 3339", args[0]),
 				"write it like 2026-05-03T10:00:00Z, or now")
 		}
 		return tell[sandboxTime](s, "/sandbox/clock", map[string]string{"set": args[0]})
@@ -304,11 +306,11 @@ func clockAdvanceCommand(a *cmdutil.App) *cobra.Command {
 	return newAnswer(a, sandboxTimeView, true, &cobra.Command{
 		Use:   "advance DURATION",
 		Short: "Advance the sandbox's clock",
-		Args:  cmdutil.Args("DURATION"),
+		Args:  cmdline.Args("DURATION"),
 	}, func(s *cmdutil.Session, args []string) (moved sandboxTime, err error) {
 		by, ok := period.ParseDuration(args[0])
 		if !ok || by < time.Second || by%time.Second != 0 {
-			return moved, cmdutil.UsageError(fmt.Sprintf("%q is not a duration of whole seconds from 1s to 36500d", args[0]),
+			return moved, exit.UsageError(fmt.Sprintf("%q is not a duration of whole seconds from 1s to 36500d", args[0]),
 				"write it like 90s, 15m, 36h or 7d")
 		}
 		return tell[sandboxTime](s, "/sandbox/clock", map[string]int64{"advance_seconds": int64(by / time.Second)})

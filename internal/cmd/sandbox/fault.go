@@ -10,7 +10,9 @@ import (
 	"strconv"
 	"strings"
 
+	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/money"
 	"example.com/till/internal/near"
 	"example.com/till/internal/render"
@@ -67,8 +69,8 @@ func faultAddCommand(a *cmdutil.App) *cobra.Command {
 	f.Int64Var(&flags.Times, "times", 0, "how many calls it affects (default: without end)")
 	f.StringArrayVar(&flags.match, "match", nil, "only calls with this; may be given again")
 	f.Int64Var(&flags.Seed, "seed", 0, "of the choice by --rate (default: the id)")
-	cmdutil.Require(cmd, "do")
-	cmdutil.OfferWords(cmd, "do", faultKinds...)
+	cmdline.Require(cmd, "do")
+	cmdline.OfferWords(cmd, "do", faultKinds...)
 	offerOperations(cmd)
 	return cmd
 }
@@ -87,7 +89,7 @@ func (flags faultFlags) fault(cmd *cobra.Command) (order faultOrder, err error) 
 	f := flags.Fault
 	f.Rate, err = strconv.ParseFloat(flags.rate, 64)
 	if err != nil || f.Rate == 0 || strings.Trim(flags.rate, "0123456789.") != "" {
-		return order, cmdutil.UsageError(fmt.Sprintf("--rate: %q is not a decimal above 0 and at most 1", flags.rate),
+		return order, exit.UsageError(fmt.Sprintf("--rate: %q is not a decimal above 0 and at most 1", flags.rate),
 			"0.1 affects one call in ten")
 	}
 	if f.Match, err = parseMatch(flags.match); err != nil {
@@ -95,16 +97,16 @@ func (flags faultFlags) fault(cmd *cobra.Command) (order faultOrder, err error) 
 	}
 	for _, number := range []string{"times", "seed"} {
 		if value, _ := cmd.Flags().GetInt64(number); cmd.Flags().Changed(number) && value < 1 {
-			return order, cmdutil.UsageError("--"+number+": it must be at least 1", "leave it out for the default")
+			return order, exit.UsageError("--"+number+": it must be at least 1", "leave it out for the default")
 		}
 	}
 	if kind, name, given := strings.Cut(f.Do, "="); kind == "body" || kind == "respond" {
 		if !given {
-			return order, cmdutil.UsageError("--do: "+kind+" names no file", "write "+kind+"=FILE")
+			return order, exit.UsageError("--do: "+kind+" names no file", "write "+kind+"=FILE")
 		}
 		f.Do = kind
 		if f.Body, err = os.ReadFile(name); err != nil {
-			return order, cmdutil.UsageError(fmt.Sprintf("--do: the file cannot be read: %v", err), "name another")
+			return order, exit.UsageError(fmt.Sprintf("--do: the file cannot be read: %v", err), "name another")
 		}
 	}
 	f, err = sandbox.CheckFault(f)
@@ -115,7 +117,7 @@ func (flags faultFlags) fault(cmd *cobra.Command) (order faultOrder, err error) 
 		case "body":
 			wrong.Field = "do"
 		}
-		return order, cmdutil.UsageError("--"+wrong.Field+": "+wrong.Problem, wrong.Advice)
+		return order, exit.UsageError("--"+wrong.Field+": "+wrong.Problem, wrong.Advice)
 	}
 	return faultOrder{f.Do, f.On, f.Rate, f.Times, f.Match, f.Seed, f.Body}, err
 }
@@ -125,11 +127,11 @@ func parseMatch(texts []string) (map[string]string, error) {
 	for _, text := range texts {
 		field, value, found := strings.Cut(text, "=")
 		if !found {
-			return nil, cmdutil.UsageError(fmt.Sprintf("--match: %q is not FIELD=VALUE", text),
+			return nil, exit.UsageError(fmt.Sprintf("--match: %q is not FIELD=VALUE", text),
 				"write it like external_order_id=5001")
 		}
 		if _, twice := match[field]; twice {
-			return nil, cmdutil.UsageError(
+			return nil, exit.UsageError(
 				fmt.Sprintf("--match: %s is given twice, and no call has two values for it", field), "leave one out")
 		}
 		match[field] = value
@@ -138,7 +140,7 @@ func parseMatch(texts []string) (map[string]string, error) {
 }
 
 func offerOperations(cmd *cobra.Command) {
-	cmdutil.OfferOwn(cmd, "on", cobra.FixedCompletions(sandbox.Operations(), cobra.ShellCompDirectiveNoFileComp))
+	cmdline.OfferOwn(cmd, "on", cobra.FixedCompletions(sandbox.Operations(), cobra.ShellCompDirectiveNoFileComp))
 }
 
 func faultListCommand(a *cmdutil.App) *cobra.Command {
@@ -158,7 +160,7 @@ func faultClearCommand(a *cmdutil.App) *cobra.Command {
 	return newControl(a, cmdutil.List, faultView, &cobra.Command{
 		Use:   "clear [ID]",
 		Short: "Remove a fault of the sandbox, or all of them",
-		Args:  cmdutil.OptionalArg("ID"),
+		Args:  cmdline.OptionalArg("ID"),
 	}, func(s *cmdutil.Session, out cmdutil.Output[sandbox.Fault], args []string) error {
 		order := map[string]string{}
 		if len(args) == 1 {

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/exit"
 )
 
 // readyFile tells other programs where a server of ours is. It appears complete once the server answers, and
@@ -49,7 +50,7 @@ func (r *readyFile) prepare() error {
 		return err
 	}
 	refuse := func(why string) error {
-		return cmdutil.UsageError(fmt.Sprintf("--%s: %s exists and %s", r.Flag, r.Path, why), "name a file that does not exist yet")
+		return exit.UsageError(fmt.Sprintf("--%s: %s exists and %s", r.Flag, r.Path, why), "name a file that does not exist yet")
 	}
 	text, err := os.ReadFile(r.Path)
 	switch {
@@ -69,7 +70,7 @@ func (r *readyFile) prepare() error {
 // publish replaces the file at once. Only its owner can read it.
 func (r *readyFile) publish(text []byte) error {
 	if err := r.Replace(cmdutil.Content(text)); err != nil {
-		return r.Unwritable(cmdutil.ExitUsage, err, "name a file in a directory that you may write to")
+		return r.Unwritable(exit.Usage, err, "name a file in a directory that you may write to")
 	}
 	r.text = text
 	return nil

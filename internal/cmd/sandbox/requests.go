@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/internal/views"
@@ -42,9 +43,9 @@ func (e *expectation) add(cmd *cobra.Command, what string) {
 func (e *expectation) check(cmd *cobra.Command) error {
 	switch {
 	case e.expect < 0:
-		return cmdutil.UsageError(fmt.Sprintf("--expect: %d is negative", e.expect), "write a number from 0")
+		return exit.UsageError(fmt.Sprintf("--expect: %d is negative", e.expect), "write a number from 0")
 	case e.wait < 0, e.wait > 0 && !cmd.Flags().Changed("expect"):
-		return cmdutil.UsageError("--wait is how long --expect waits", "write --expect 2 --wait 10s")
+		return exit.UsageError("--wait is how long --expect waits", "write --expect 2 --wait 10s")
 	}
 	return nil
 }
@@ -92,7 +93,7 @@ func requestsCommand(a *cmdutil.App) *cobra.Command {
 		expected := s.Cmd.Flags().Changed("expect")
 		lost := log.lost()
 		if expected && (lost != "" || int64(len(log.Requests)) != flags.expect) {
-			return cmdutil.WithPrintError(log.unexpected(flags.expect), printed)
+			return exit.WithPrintError(log.unexpected(flags.expect), printed)
 		}
 		if lost != "" {
 			s.Note("%s", lost)
@@ -113,7 +114,7 @@ func requireServed(s *cmdutil.Session, why string) error {
 	if s.BaseURL != "" {
 		return nil
 	}
-	return cmdutil.UsageError("the sandbox of till --sandbox "+why+", because it runs for one command only",
+	return exit.UsageError("the sandbox of till --sandbox "+why+", because it runs for one command only",
 		"use till sandbox run or till sandbox serve")
 }
 
@@ -145,7 +146,7 @@ func (flags requestFlags) query(cmd *cobra.Command) (url.Values, error) {
 		return nil, err
 	}
 	if flags.since < 0 {
-		return nil, cmdutil.UsageError(fmt.Sprintf("--since: %d is negative", flags.since), "write a number from 0")
+		return nil, exit.UsageError(fmt.Sprintf("--since: %d is negative", flags.since), "write a number from 0")
 	}
 	if _, err := parseMatch(flags.match); err != nil {
 		return nil, err
@@ -188,7 +189,7 @@ func (l requestLog) unexpected(expect int64) error {
 		msg = "at least " + msg + ": " + lost
 		hint = payout.NewHint("count fewer at a time, with --since, or begin again", "sandbox", "reset")
 	}
-	return &cmdutil.Error{Code: cmdutil.ExitNotYet, Msg: msg, Hint: hint}
+	return &exit.Error{Code: exit.NotYet, Msg: msg, Hint: hint}
 }
 
 func requestView(money.Registry) render.View[sandbox.Request] {

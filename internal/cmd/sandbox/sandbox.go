@@ -16,8 +16,10 @@ import (
 	"sync"
 	"time"
 
+	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/money"
 	"example.com/till/internal/near"
 	"example.com/till/internal/render"
@@ -27,13 +29,13 @@ import (
 )
 
 func Command(a *cmdutil.App) *cobra.Command {
-	return cmdutil.Group("sandbox", "Run the service on this machine, without real money",
+	return cmdline.Group("sandbox", "Run the service on this machine, without real money",
 		runCommand(a), serveCommand(a), settingsCommand(a),
 		fundCommand(a), payCommand(a), expireCommand(a), advanceCommand(a), callbacksCommand(a),
-		cmdutil.Group("invite", "Act as the invited reseller", inviteRedeemCommand(a)),
-		cmdutil.Group("clock", "Look at the sandbox's clock, or move it", clockShowCommand(a), clockSetCommand(a),
+		cmdline.Group("invite", "Act as the invited reseller", inviteRedeemCommand(a)),
+		cmdline.Group("clock", "Look at the sandbox's clock, or move it", clockShowCommand(a), clockSetCommand(a),
 			clockAdvanceCommand(a)),
-		cmdutil.Group("fault", "Make calls to the sandbox fail on purpose", faultAddCommand(a), faultListCommand(a),
+		cmdline.Group("fault", "Make calls to the sandbox fail on purpose", faultAddCommand(a), faultListCommand(a),
 			faultClearCommand(a)),
 		requestsCommand(a), resetCommand(a), seedCommand(a), dumpCommand(a))
 }
@@ -63,10 +65,10 @@ func addServerFlags(cmd *cobra.Command, flags *serverFlags) {
 	f.StringVar(&flags.readyFile, "ready-file", "", `file written when it is ready, as JSON`)
 	f.StringVar(&flags.env, "env-file", "", "the same, with lines for a shell")
 	f.StringVar(&flags.publicURL, "public-url", "", "address of a proxy that strips its own path")
-	cmdutil.OfferFiles(cmd, "state", "ready-file", "env-file")
-	cmdutil.Offer(cmd, "seed", seedNames)
-	cmdutil.Offer(cmd, "set", completeSettings)
-	cmdutil.OfferWords(cmd, "ids", randomIDs, seededIDs)
+	cmdline.OfferFiles(cmd, "state", "ready-file", "env-file")
+	cmdline.Offer(cmd, "seed", seedNames)
+	cmdline.Offer(cmd, "set", completeSettings)
+	cmdline.OfferWords(cmd, "ids", randomIDs, seededIDs)
 }
 
 type sandboxAddress struct {
@@ -178,7 +180,7 @@ func (flags serverFlags) readyFiles() (ready, env *readyFile, err error) {
 	ready = jsonReadyFile(flags.readyFile, "base_url", "api_key")
 	env = envReadyFile(flags.env)
 	if ready.Path != "" && ready.Path == env.Path {
-		return nil, nil, cmdutil.UsageError("--ready-file and --env-file name the same file", "name two")
+		return nil, nil, exit.UsageError("--ready-file and --env-file name the same file", "name two")
 	}
 	if err := ready.prepare(); err != nil {
 		return nil, nil, err
@@ -224,9 +226,9 @@ func newSandbox(s *cmdutil.Session, flags serverFlags) (*sandbox.Server, error) 
 	case err == nil:
 		return server, nil
 	case len(flags.set) > 0 && (flags.seed == "" || isSeed(flags.seed)):
-		return nil, cmdutil.UsageError(msg, "see", "sandbox", "settings")
+		return nil, exit.UsageError(msg, "see", "sandbox", "settings")
 	}
-	return nil, cmdutil.UsageError(msg, "")
+	return nil, exit.UsageError(msg, "")
 }
 
 func (flags serverFlags) seedOptions(s *cmdutil.Session) ([]sandbox.Option, error) {
@@ -236,7 +238,7 @@ func (flags serverFlags) seedOptions(s *cmdutil.Session) ([]sandbox.Option, erro
 	case flags.seed == "":
 		return nil, nil
 	case flags.seed == "-":
-		return nil, cmdutil.UsageError("--seed: a sandbox that is started does not read standard input", seedHint)
+		return nil, exit.UsageError("--seed: a sandbox that is started does not read standard input", seedHint)
 	}
 	seed, err := readSeed(s, flags.seed)
 	return []sandbox.Option{sandbox.WithSeedJSON(seed)}, err
@@ -259,7 +261,7 @@ func (flags serverFlags) stateOptions(s *cmdutil.Session) ([]sandbox.Option, err
 		s.Note("%s already has a state, which --seed does not change: use till sandbox reset", flags.state)
 	}
 	if dir, err := os.Stat(filepath.Dir(flags.state)); err != nil || !dir.IsDir() {
-		return nil, cmdutil.UsageError(fmt.Sprintf("--state: there is no directory %s", filepath.Dir(flags.state)),
+		return nil, exit.UsageError(fmt.Sprintf("--state: there is no directory %s", filepath.Dir(flags.state)),
 			"correct the name, or make the directory if the state is to be new")
 	}
 	return []sandbox.Option{sandbox.WithState(flags.state)}, nil
@@ -276,17 +278,17 @@ func (flags serverFlags) repeatable(s *cmdutil.Session) (opts []sandbox.Option, 
 	if s.Cmd.Flags().Changed("clock") {
 		at, err := time.Parse(time.RFC3339, flags.clock)
 		if err != nil || at.IsZero() {
-			return nil, cmdutil.UsageError(fmt.Sprintf("--clock: %q is not a time in RFC 3339", flags.clock),
+			return nil, exit.UsageError(fmt.Sprintf("--clock: %q is not a time in RFC 3339", flags.clock),
 				"write it like 2026-05-03T10:00:00Z")
 		}
 		opts = append(opts, sandbox.WithFrozenClock(at))
 	}
 	switch {
 	case flags.ids != randomIDs && flags.ids != seededIDs:
-		return nil, cmdutil.UsageError(fmt.Sprintf("--ids: there are no ids %q", flags.ids),
+		return nil, exit.UsageError(fmt.Sprintf("--ids: there are no ids %q", flags.ids),
 			cmp.Or(near.Question(flags.ids, "", []string{randomIDs, seededIDs}), "use random or seeded"))
 	case flags.ids == seededIDs && flags.state != stateInMemory:
-		return nil, cmdutil.UsageError("--ids: seeded ids would come again in a state that --state keeps in a file",
+		return nil, exit.UsageError("--ids: seeded ids would come again in a state that --state keeps in a file",
 			"leave one out")
 	case flags.ids == seededIDs:
 		opts = append(opts, sandbox.WithSeededIDs())
@@ -309,7 +311,7 @@ func keyOptions(s *cmdutil.Session) ([]sandbox.Option, error) {
 		return nil, err
 	}
 	if !strings.HasPrefix(key, sandbox.KeyPrefix) || key == sandbox.KeyPrefix {
-		return nil, cmdutil.UsageError(fmt.Sprintf("the key (%s) is not a sandbox key, and a real key does not belong there", source), "leave it out, or give one that begins with "+sandbox.KeyPrefix)
+		return nil, exit.UsageError(fmt.Sprintf("the key (%s) is not a sandbox key, and a real key does not belong there", source), "leave it out, or give one that begins with "+sandbox.KeyPrefix)
 	}
 	return []sandbox.Option{sandbox.WithKey(key)}, nil
 }
@@ -326,8 +328,8 @@ func (flags serverFlags) checkListen() error {
 		return nil
 	}
 	if flags.expose {
-		return cmdutil.UsageError(fmt.Sprintf("--listen: %q is no address of a network", flags.listen), "write 0.0.0.0:PORT for all of them")
+		return exit.UsageError(fmt.Sprintf("--listen: %q is no address of a network", flags.listen), "write 0.0.0.0:PORT for all of them")
 	}
-	return cmdutil.UsageError(fmt.Sprintf("--listen: %s is not a loopback address, and a sandbox is for this machine only", flags.listen),
+	return exit.UsageError(fmt.Sprintf("--listen: %s is not a loopback address, and a sandbox is for this machine only", flags.listen),
 		"write 127.0.0.1:PORT or [::1]:PORT; in a container, till sandbox serve takes --expose")
 }

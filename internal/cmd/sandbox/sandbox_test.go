@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api/sandbox"
 )
@@ -129,7 +129,7 @@ func TestReadyFileRefusesOddPlaces(t *testing.T) {
 		t.Skip(err)
 	}
 	for _, path := range []string{dir, link, "/dev/null", filepath.Join(dir, "none", "file")} {
-		if err := jsonReadyFile(path, "url").prepare(); cmdutil.Explain(err).Code != cmdutil.ExitUsage {
+		if err := jsonReadyFile(path, "url").prepare(); exit.Explain(err).Code != exit.Usage {
 			t.Errorf("%s: %v", path, err)
 		}
 	}

@@ -10,8 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/terminal"
 	"github.com/spf13/cobra"
 )
@@ -102,7 +104,7 @@ func startWithSandbox(a *cmdutil.App, cmd *cobra.Command, drop func(name, value 
 
 func commandAfterDash(cmd *cobra.Command, given []string) error {
 	wrong := func(what string) error {
-		return cmdutil.UsageError(cmdutil.CommandName(cmd)+what, "write it after two dashes", "sandbox", "run", "--", "COMMAND")
+		return exit.UsageError(cmdline.CommandName(cmd)+what, "write it after two dashes", "sandbox", "run", "--", "COMMAND")
 	}
 	switch dash := cmd.ArgsLenAtDash(); {
 	case len(given) == 0:
@@ -112,14 +114,14 @@ func commandAfterDash(cmd *cobra.Command, given []string) error {
 	case dash > 0:
 		return wrong(": " + given[0] + " comes before the two dashes")
 	case given[0] == "":
-		return cmdutil.UsageError(cmdutil.CommandName(cmd)+": the name of the command is empty", cmdutil.UnsetHint)
+		return exit.UsageError(cmdline.CommandName(cmd)+": the name of the command is empty", cmdline.UnsetHint)
 	}
 	return nil
 }
 
 func runWithSandbox(s *cmdutil.Session, cmd *cobra.Command, flags serverFlags, command []string) error {
 	if f := cmd.Flags().Lookup("api-key-file"); f != nil && f.Value.String() == "-" {
-		return cmdutil.UsageError("--api-key-file: standard input is the command's", "name a file, or use TILL_API_KEY")
+		return exit.UsageError("--api-key-file: standard input is the command's", "name a file, or use TILL_API_KEY")
 	}
 	signals, release := terminal.Forwarded()
 	defer release()

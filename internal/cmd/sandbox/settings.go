@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/money"
 	"example.com/till/internal/near"
 	"example.com/till/internal/render"
@@ -22,8 +24,8 @@ func settingsCommand(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.WithView(a, cmdutil.OneOrList, sandboxSettingView, &cobra.Command{
 		Use:               "settings [SETTING]",
 		Short:             "List the choices that the sandbox makes, for --set",
-		Args:              cmdutil.OptionalArg("SETTING"),
-		ValidArgsFunction: cmdutil.FirstArg(cobra.FixedCompletions(describedSettings(""), cobra.ShellCompDirectiveNoFileComp)),
+		Args:              cmdline.OptionalArg("SETTING"),
+		ValidArgsFunction: cmdline.FirstArg(cobra.FixedCompletions(describedSettings(""), cobra.ShellCompDirectiveNoFileComp)),
 		RunE: a.WithSession(func(s *cmdutil.Session, args []string) error {
 			out, err := cmdutil.NewOutput(s, sandboxSettingView(s.Money))
 			if err != nil {
@@ -90,9 +92,9 @@ func settingNames() []string {
 func unknownSetting(prefix, name string) error {
 	msg := fmt.Sprintf("%sthere is no setting %q", prefix, name)
 	if question := near.Question(name, "", settingNames()); question != "" {
-		return cmdutil.UsageError(msg, question)
+		return exit.UsageError(msg, question)
 	}
-	return cmdutil.UsageError(msg, "see", "sandbox", "settings")
+	return exit.UsageError(msg, "see", "sandbox", "settings")
 }
 
 // parseSettings reads settings as NAME=VALUE. The prefix begins each error.
@@ -103,9 +105,9 @@ func parseSettings(prefix string, texts []string) (map[string]string, error) {
 		_, twice := values[name]
 		switch {
 		case !found:
-			return nil, cmdutil.UsageError(fmt.Sprintf("%s%q is not NAME=VALUE", prefix, text), "see", "sandbox", "settings")
+			return nil, exit.UsageError(fmt.Sprintf("%s%q is not NAME=VALUE", prefix, text), "see", "sandbox", "settings")
 		case twice:
-			return nil, cmdutil.UsageError(fmt.Sprintf("%s%s is given twice", prefix, name), "leave one out")
+			return nil, exit.UsageError(fmt.Sprintf("%s%s is given twice", prefix, name), "leave one out")
 		case !slices.Contains(settingNames(), name):
 			return nil, unknownSetting(prefix, name)
 		}
@@ -136,7 +138,7 @@ func settingsSetCommand(a *cmdutil.App) *cobra.Command {
 		Short: "Change settings of a sandbox while it runs",
 		Args: func(cmd *cobra.Command, given []string) error {
 			if len(given) == 0 {
-				return cmdutil.UsageError(cmdutil.CommandName(cmd)+" needs NAME=VALUE", "see", "sandbox", "settings")
+				return exit.UsageError(cmdline.CommandName(cmd)+" needs NAME=VALUE", "see", "sandbox", "settings")
 			}
 			return nil
 		},

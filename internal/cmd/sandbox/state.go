@@ -13,7 +13,9 @@ import (
 	"strings"
 	"sync"
 
+	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
@@ -45,7 +47,7 @@ func resetCommand(a *cmdutil.App) *cobra.Command {
 		return tell[sandboxState](s, "/sandbox/reset", struct{}{})
 	})
 	cmd.Flags().StringVar(&to, "to", "", "demo, none, or a file as for till sandbox seed")
-	cmdutil.Offer(cmd, "to", seedNames)
+	cmdline.Offer(cmd, "to", seedNames)
 	return cmd
 }
 
@@ -68,7 +70,7 @@ func beginWith(s *cmdutil.Session, name string) (sandboxState, error) {
 func refusedInput(err error, prefix string) error {
 	if call, ok := errors.AsType[*api.Error](err); ok && call.Outcome == api.Rejected &&
 		call.Status == http.StatusBadRequest {
-		return cmdutil.UsageError(prefix+strings.TrimRight(call.Description, "."), "")
+		return exit.UsageError(prefix+strings.TrimRight(call.Description, "."), "")
 	}
 	return err
 }
@@ -77,8 +79,8 @@ func seedCommand(a *cmdutil.App) *cobra.Command {
 	return newAnswer(a, sandboxStateView, true, &cobra.Command{
 		Use:               "seed FILE",
 		Short:             "Reset the sandbox to the contents of a file",
-		Args:              cmdutil.Args("FILE"),
-		ValidArgsFunction: cmdutil.FileNames,
+		Args:              cmdline.Args("FILE"),
+		ValidArgsFunction: cmdline.FileNames,
 	}, func(s *cmdutil.Session, args []string) (sandboxState, error) {
 		return beginWith(s, args[0])
 	})
@@ -95,7 +97,7 @@ func dumpCommand(a *cmdutil.App) *cobra.Command {
 			}
 			switch s.Render.Format {
 			case render.CSV:
-				return cmdutil.UsageError("a dump is not a list of rows, so it has no CSV form",
+				return exit.UsageError("a dump is not a list of rows, so it has no CSV form",
 					"leave --output out for JSON")
 			case render.Table:
 				s.Render.Format = render.JSON
@@ -131,14 +133,14 @@ func readSeed(s *cmdutil.Session, name string) (json.RawMessage, error) {
 		text, err = os.ReadFile(name)
 	}
 	if err != nil {
-		return nil, cmdutil.UsageError(fmt.Sprintf("the seed cannot be read: %v", err), seedHint)
+		return nil, exit.UsageError(fmt.Sprintf("the seed cannot be read: %v", err), seedHint)
 	}
 	seed, err := seedJSON(text, strings.ToLower(filepath.Ext(name)))
 	if err == nil {
 		_, err = jsontext.NewDecoder(bytes.NewReader(seed)).ReadValue() // it detects duplicate keys
 	}
 	if err != nil {
-		return nil, cmdutil.UsageError(fmt.Sprintf("the seed %s: %v", name, err), "")
+		return nil, exit.UsageError(fmt.Sprintf("the seed %s: %v", name, err), "")
 	}
 	return seed, nil
 }

@@ -11,7 +11,9 @@ import (
 	"strings"
 	"unicode"
 
+	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/money"
 	"example.com/till/internal/orders"
 	"example.com/till/internal/render"
@@ -52,10 +54,10 @@ func createCommand(a *cmdutil.App) *cobra.Command {
 	f.BoolVar(&badAddress, "allow-bad-address", false, "send it although the address looks mistyped")
 	orders.AddLookupFlags(cmd)
 	cmdutil.AddFinishFlags(cmd)
-	cmdutil.Require(cmd, "currency", "address")
-	cmdutil.RequireOne(cmd, "amount", "amount-minor")
-	cmdutil.Exclude(cmd, "amount", "amount-minor")
-	cmdutil.Offer(cmd, "currency", a.CompleteCurrencies)
+	cmdline.Require(cmd, "currency", "address")
+	cmdline.RequireOne(cmd, "amount", "amount-minor")
+	cmdline.Exclude(cmd, "amount", "amount-minor")
+	cmdline.Offer(cmd, "currency", a.CompleteCurrencies)
 	return cmd
 }
 
@@ -74,12 +76,12 @@ func parseRequest(s *cmdutil.Session, req *api.CreateWithdrawal, currency, amoun
 	}
 	for _, f := range [][2]string{{"--address", req.Address}, {"--memo", req.Memo}} {
 		if sheet.IsSpoiled(f[1]) {
-			return cmdutil.UsageError(f[0]+": "+sheet.Quote(f[1])+" was changed by a spreadsheet",
+			return exit.UsageError(f[0]+": "+sheet.Quote(f[1])+" was changed by a spreadsheet",
 				"take it from where the receiver wrote it")
 		}
 	}
 	if s.Money.LacksMemo(req.Currency, req.Address, req.Memo) {
-		return cmdutil.UsageError("--memo: a withdrawal in "+req.Currency.Code+" needs a memo, or it may never arrive",
+		return exit.UsageError("--memo: a withdrawal in "+req.Currency.Code+" needs a memo, or it may never arrive",
 			"ask the receiver for it and add --memo MEMO")
 	}
 	if err := s.Money.CheckAddress(req.Currency, req.Address); err != nil {
@@ -144,7 +146,7 @@ func create(s *cmdutil.Session, req api.CreateWithdrawal, duplicate bool, out cm
 	if made {
 		// Without it, the withdrawal cannot be found again.
 		if err := s.NoteCopy(req.ExternalOrderID, "order id"); err != nil {
-			return &cmdutil.Error{Code: cmdutil.ExitConfig, Err: err,
+			return &exit.Error{Code: exit.Config, Err: err,
 				Msg:  fmt.Sprintf("the order id could not be shown (%v), and nothing was sent", err),
 				Hint: payout.NewHint("give one with --order-id, or free standard error")}
 		}
@@ -173,7 +175,7 @@ func send(
 		return cmp.Or(err, printed)
 	}
 	if s.Ctx.Err() != nil && errors.Is(err, context.Canceled) && !errors.As(err, new(*payout.Error)) {
-		err = &cmdutil.Error{Code: cmdutil.ExitInterrupted, Err: err, Msg: "interrupted, and nothing was sent"}
+		err = &exit.Error{Code: exit.Interrupted, Err: err, Msg: "interrupted, and nothing was sent"}
 	}
 	return printSent(s, sent, err, out)
 }
@@ -213,7 +215,7 @@ func tryCreate(s *cmdutil.Session, client *api.Client, req api.CreateWithdrawal,
 func checkOrderID(s *cmdutil.Session, sender *payout.Sender, req api.CreateWithdrawal, sent payout.Sent, meant bool) error {
 	if sent.Order.OrderID == "" && money.Rounded(req.ExternalOrderID) {
 		if !s.Limits.AllowBadAddress {
-			return cmdutil.UsageError("--order-id: "+money.RoundedID(req.ExternalOrderID), money.RoundedHint)
+			return exit.UsageError("--order-id: "+money.RoundedID(req.ExternalOrderID), money.RoundedHint)
 		}
 		s.Warnf("%s", money.RoundedID(req.ExternalOrderID))
 	}
@@ -249,9 +251,9 @@ func printSent(s *cmdutil.Session, sent payout.Sent, err error, out cmdutil.Outp
 		printed = printID(s, o, out)
 	}
 	if sent.Already {
-		printed = cmdutil.NothingSent(printed)
+		printed = exit.NothingSent(printed)
 	}
-	if sent.Note != "" && !cmdutil.ReaderGone(printed) {
+	if sent.Note != "" && !exit.ReaderGone(printed) {
 		s.Note("%s", sent.Note)
 	}
 	return cmp.Or(err, printed)
@@ -259,8 +261,8 @@ func printSent(s *cmdutil.Session, sent payout.Sent, err error, out cmdutil.Outp
 
 func printID(s *cmdutil.Session, o payout.Order, out cmdutil.Output[views.Created]) error {
 	printed := out.Made(views.Created{ID: o.ID, ExternalOrderID: o.OrderID}, o.ID,
-		cmdutil.About{ID: o.ID, OrderID: o.OrderID}, "id "+o.ID+", order id "+o.OrderID)
-	if lost, ok := errors.AsType[*cmdutil.Error](printed); ok && lost.Code == cmdutil.ExitOutput {
+		exit.About{ID: o.ID, OrderID: o.OrderID}, "id "+o.ID+", order id "+o.OrderID)
+	if lost, ok := errors.AsType[*exit.Error](printed); ok && lost.Code == exit.Output {
 		lost.Hint = payout.NewHint("the same command with --order-id " + o.OrderID +
 			" prints it again and does not pay again")
 	}

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"iter"
 
+	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/exit"
 	"example.com/till/internal/orders"
 	"example.com/till/internal/views"
 	"example.com/till/pkg/api"
@@ -17,7 +19,7 @@ import (
 
 // Command returns the withdraw command.
 func Command(a *cmdutil.App) *cobra.Command {
-	return cmdutil.Group("withdraw", "Send single withdrawals, each at most once",
+	return cmdline.Group("withdraw", "Send single withdrawals, each at most once",
 		createCommand(a), getCommand(a), listCommand(a), waitCommand(a), reconcileCommand(a), resolveCommand(a))
 }
 
@@ -26,7 +28,7 @@ func getCommand(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.NewCommand(a, cmdutil.One, views.Withdrawals, &cobra.Command{
 		Use:   "get [ID]",
 		Short: "Show one withdrawal with the history of its statuses",
-		Args:  cmdutil.OptionalArg("ID"),
+		Args:  cmdline.OptionalArg("ID"),
 	}, func(s *cmdutil.Session, out cmdutil.Output[api.Withdrawal], args []string) error {
 		client, id, err := oneWithdrawal(s, args, orderID)
 		if err != nil {
@@ -42,7 +44,7 @@ func getCommand(a *cmdutil.App) *cobra.Command {
 		return out.One(w)
 	})
 	cmd.Flags().StringVar(&orderID, "order-id", "", "the withdrawal that the journal has under this order id")
-	cmdutil.Offer(cmd, "order-id", a.CompleteOrders(payout.StateAccepted))
+	cmdline.Offer(cmd, "order-id", a.CompleteOrders(payout.StateAccepted))
 	return cmd
 }
 
@@ -50,7 +52,7 @@ func getCommand(a *cmdutil.App) *cobra.Command {
 // the id looks like an order id.
 func notFound(err error, id, orderID string) error {
 	call := (*api.Error)(nil)
-	if !errors.As(err, &call) || call.Outcome != api.Rejected || cmdutil.Explain(err).Code != cmdutil.ExitRejected {
+	if !errors.As(err, &call) || call.Outcome != api.Rejected || exit.Explain(err).Code != exit.Rejected {
 		return err
 	}
 	hint := payout.NewHint("find out what became of the order with", "withdraw", "reconcile", orderID)
@@ -60,7 +62,7 @@ func notFound(err error, id, orderID string) error {
 		}
 		hint = payout.NewHint("if "+id+" is an order id", "withdraw", "get", "--order-id", id)
 	}
-	return &cmdutil.Error{Code: cmdutil.ExitRejected, Err: err, Msg: err.Error(), Hint: hint}
+	return &exit.Error{Code: exit.Rejected, Err: err, Msg: err.Error(), Hint: hint}
 }
 
 // oneWithdrawal returns the withdrawal of a command, named by its id or by its order id in the journal.
@@ -68,18 +70,18 @@ func oneWithdrawal(s *cmdutil.Session, args []string, orderID string) (*api.Clie
 	cmd := s.Cmd
 	switch {
 	case len(args) == 0 && orderID == "":
-		return nil, "", cmdutil.HelpError(cmd, cmdutil.CommandName(cmd)+" needs ID, or --order-id N", "")
+		return nil, "", cmdline.HelpError(cmd, cmdline.CommandName(cmd)+" needs ID, or --order-id N", "")
 	case len(args) > 0 && orderID != "":
-		return nil, "", cmdutil.UsageError(cmdutil.CommandName(cmd)+": ID and --order-id both name a withdrawal", "leave one out")
+		return nil, "", exit.UsageError(cmdline.CommandName(cmd)+": ID and --order-id both name a withdrawal", "leave one out")
 	}
-	s.Subject = cmdutil.About{ID: cmdutil.FirstOf(args), OrderID: orderID}
+	s.Subject = exit.About{ID: cmdutil.FirstOf(args), OrderID: orderID}
 	if orderID != "" {
 		if err := api.CheckOrderID(orderID); err != nil {
-			return nil, "", cmdutil.UsageError("--order-id: "+err.Error(), "")
+			return nil, "", exit.UsageError("--order-id: "+err.Error(), "")
 		}
 		if s.DryRun {
 			return nil, "",
-				cmdutil.UsageError("--dry-run: which withdrawal has the order id "+orderID+" is in the journal, and a dry run leaves that alone", "give ID instead")
+				exit.UsageError("--dry-run: which withdrawal has the order id "+orderID+" is in the journal, and a dry run leaves that alone", "give ID instead")
 		}
 	}
 	client, err := s.Client()
@@ -107,15 +109,15 @@ func oneWithdrawal(s *cmdutil.Session, args []string, orderID string) (*api.Clie
 
 func notAccepted(o payout.Order) error {
 	state := string(o.State)
-	f := &cmdutil.Error{Code: cmdutil.ExitUsage, Hint: payout.NewHint("see its history", "journal", "show", o.OrderID)}
+	f := &exit.Error{Code: exit.Usage, Hint: payout.NewHint("see its history", "journal", "show", o.OrderID)}
 	switch o.State {
 	case payout.StateUnknown:
-		f.Code, f.Hint = cmdutil.ExitUnknown,
+		f.Code, f.Hint = exit.Unknown,
 			payout.NewHint("find out whether it was taken", "withdraw", "reconcile", o.OrderID)
 	case payout.StateSending:
-		f.Code, f.Hint = cmdutil.ExitBusy, payout.NewHint("another process is sending it: wait for that")
+		f.Code, f.Hint = exit.Busy, payout.NewHint("another process is sending it: wait for that")
 	case payout.StateConflict:
-		f.Code, state = cmdutil.ExitConflict, "in conflict"
+		f.Code, state = exit.Conflict, "in conflict"
 	}
 	f.Msg = fmt.Sprintf("order %s is %s in the journal, so there is no withdrawal to look at", o.OrderID, state)
 	return f
@@ -143,7 +145,7 @@ func waitCommand(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.NewCommand(a, cmdutil.One, views.Withdrawals, &cobra.Command{
 		Use:   "wait [ID] --status S[,S]",
 		Short: "Wait until a withdrawal reaches a status",
-		Args:  cmdutil.OptionalArg("ID"),
+		Args:  cmdline.OptionalArg("ID"),
 	}, func(s *cmdutil.Session, out cmdutil.Output[api.Withdrawal], args []string) error {
 		client, id, err := oneWithdrawal(s, args, orderID)
 		if err != nil {
@@ -159,10 +161,10 @@ func waitCommand(a *cmdutil.App) *cobra.Command {
 		return out.One(w)
 	})
 	cmd.Flags().StringVar(&orderID, "order-id", "", "the withdrawal that the journal has under this order id")
-	cmdutil.Offer(cmd, "order-id", a.CompleteOrders(payout.StateAccepted))
+	cmdline.Offer(cmd, "order-id", a.CompleteOrders(payout.StateAccepted))
 	cmdutil.AddWaitFlags(cmd, &flags)
 	cmdutil.AddFinishFlags(cmd)
-	cmdutil.Require(cmd, "status")
+	cmdline.Require(cmd, "status")
 	return cmd
 }
 
@@ -170,13 +172,13 @@ func reconcileCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.NewCommand(a, cmdutil.List, orders.ReconciledView, &cobra.Command{
 		Use:               "reconcile [ORDER]",
 		Short:             "Find out from the service's list what became of an order",
-		Args:              cmdutil.OptionalArg("ORDER"),
-		ValidArgsFunction: cmdutil.FirstArg(a.CompleteUndecided()),
+		Args:              cmdline.OptionalArg("ORDER"),
+		ValidArgsFunction: cmdline.FirstArg(a.CompleteUndecided()),
 	}, func(s *cmdutil.Session, out cmdutil.Output[payout.Result], args []string) error {
 		if err := cmdutil.CheckOrderIDs(args); err != nil {
 			return err
 		}
-		s.Subject = cmdutil.AboutOrders(args...)
+		s.Subject = exit.AboutOrders(args...)
 		sender, err := s.OpenSender()
 		if err != nil {
 			return err
@@ -191,11 +193,11 @@ func reconcileCommand(a *cmdutil.App) *cobra.Command {
 		printed := out.Slice(results)
 		for _, r := range results {
 			if r.Note != "" {
-				s.NoteAbout(cmdutil.About{OrderID: r.Order.OrderID, ID: r.Order.ID}, "order %s: %s",
+				s.NoteAbout(exit.About{OrderID: r.Order.OrderID, ID: r.Order.ID}, "order %s: %s",
 					r.Order.OrderID, r.Note)
 			}
 		}
-		return cmdutil.WithPrintError(orders.Reconciled(results, "withdraw", "resolve"), printed)
+		return exit.WithPrintError(orders.Reconciled(results, "withdraw", "resolve"), printed)
 	})
 }
 

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"example.com/till/internal/cli"
-	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/cmdline"
 	"example.com/till/internal/terminal"
 	"github.com/spf13/cobra"
 )
@@ -30,7 +30,7 @@ type record struct {
 func main() { os.Exit(run()) }
 
 func run() int {
-	cmdutil.Undeclared = func(command string, d cmdutil.Deed) {
+	cmdline.Undeclared = func(command string, d cmdline.Deed) {
 		fmt.Fprintf(os.Stderr, "%s does something that deeds.go does not say of it: %s\n", command, d)
 		os.Exit(99)
 	}

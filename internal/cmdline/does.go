@@ -1,10 +1,11 @@
-package cmdutil
+package cmdline
 
 import (
 	"slices"
 	"strconv"
 	"strings"
 
+	"example.com/till/internal/exit"
 	"github.com/spf13/cobra"
 )
 
@@ -30,7 +31,7 @@ const (
 const deedsKey = "till_deeds"
 
 // Annotate tells a command what it does: deeds and exit codes, with spaces between.
-func Annotate(cmd *cobra.Command, deeds string) { annotate(cmd, deedsKey, deeds) }
+func Annotate(cmd *cobra.Command, deeds string) { Annotated(cmd, deedsKey, deeds) }
 
 // Does reports whether a command may do something.
 func Does(cmd *cobra.Command, d Deed) bool {
@@ -59,20 +60,20 @@ func CheckDryRun(cmd *cobra.Command) error {
 	if !dry || cmd.Annotations[deedsKey] == "" || Does(cmd, DryRun) || Does(cmd, Alone) {
 		return nil
 	}
-	return UsageError("--dry-run: "+CommandName(cmd)+" makes no call that could be shown", "leave it out")
+	return exit.UsageError("--dry-run: "+CommandName(cmd)+" makes no call that could be shown", "leave it out")
 }
 
 // CodesOf returns the exit codes that a command may end with, in ascending order.
 func CodesOf(cmd *cobra.Command) []int {
 	of := map[Deed][]int{
-		Money:   {ExitBusy, ExitConflict, exitRefused, ExitUnknown, ExitUnreachable},
-		Service: {exitRefused, ExitUnknown, ExitUnreachable},
-		Sandbox: {ExitUnknown, ExitUnreachable},
-		Asks:    {exitRefused, ExitInterrupted},
-		Calls:   {ExitRejected, ExitUnauthorized, ExitRateLimited, ExitReadFailed, ExitInterrupted},
-		Journal: {exitJournal, exitRefused, ExitReadFailed, ExitInterrupted}, // which asks a sandbox whose account it is
+		Money:   {exit.Busy, exit.Conflict, exit.Refused, exit.Unknown, exit.Unreachable},
+		Service: {exit.Refused, exit.Unknown, exit.Unreachable},
+		Sandbox: {exit.Unknown, exit.Unreachable},
+		Asks:    {exit.Refused, exit.Interrupted},
+		Calls:   {exit.Rejected, exit.Unauthorized, exit.RateLimited, exit.ReadFailed, exit.Interrupted},
+		Journal: {exit.Journal, exit.Refused, exit.ReadFailed, exit.Interrupted}, // which asks a sandbox whose account it is
 	}
-	codes := []int{ExitDone, ExitInternal, ExitUsage, ExitOutput}
+	codes := []int{exit.Done, exit.Internal, exit.Usage, exit.Output}
 	for _, word := range strings.Fields(cmd.Annotations[deedsKey]) {
 		codes = append(codes, of[Deed(word)]...)
 		if code, err := strconv.Atoi(word); err == nil {
@@ -80,7 +81,7 @@ func CodesOf(cmd *cobra.Command) []int {
 		}
 	}
 	if !Does(cmd, Alone) {
-		codes = append(codes, ExitConfig)
+		codes = append(codes, exit.Config)
 	}
 	slices.Sort(codes)
 	return slices.Compact(codes)

@@ -1,4 +1,6 @@
-package cmdutil
+// Package exit has the exit codes, and the one error with which a command ends: Explain makes it of every other
+// error. It has the sentence that a person reads, the code, and what to do.
+package exit
 
 import (
 	"cmp"
@@ -20,33 +22,33 @@ import (
 // The exit codes. The tens digit says what to do: 1x correct the call, nothing was sent; 2x stop, money may
 // have moved; 3x the service refused; 4x try again; 5x done in part; 6x interrupted.
 const (
-	ExitDone         = 0
-	ExitInternal     = 1
-	ExitUsage        = 10
-	ExitConfig       = 11
-	exitRefused      = 12
-	ExitBusy         = 13
-	exitJournal      = 14
-	ExitUnknown      = 20
-	ExitConflict     = 21
-	ExitRejected     = 30
-	ExitUnauthorized = 31
-	ExitRateLimited  = 32
-	ExitFailedStatus = 33
-	ExitUnreachable  = 40
-	ExitReadFailed   = 41
-	ExitNotYet       = 42
-	ExitPartial      = 50
-	ExitOutput       = 51
-	ExitInterrupted  = 60
+	Done         = 0
+	Internal     = 1
+	Usage        = 10
+	Config       = 11
+	Refused      = 12
+	Busy         = 13
+	Journal      = 14
+	Unknown      = 20
+	Conflict     = 21
+	Rejected     = 30
+	Unauthorized = 31
+	RateLimited  = 32
+	FailedStatus = 33
+	Unreachable  = 40
+	ReadFailed   = 41
+	NotYet       = 42
+	Partial      = 50
+	Output       = 51
+	Interrupted  = 60
 
 	// Those of shells, for a command that till sandbox run cannot run.
-	exitCannotRun = 126
-	exitNotFound  = 127
+	CannotRun = 126
+	NotFound  = 127
 )
 
 // ErrorKind is a row of `till help exit-codes`. That of success has no kind.
-type ErrorKind struct {
+type Kind struct {
 	Code      int    `json:"exit_code" schema:"exit-code"`
 	Kind      string `json:"kind" schema:"kind"`
 	Meaning   string `json:"meaning"`
@@ -56,66 +58,66 @@ type ErrorKind struct {
 
 // ExitCodes returns all exit codes: till returns no other of its own. Of several with the same kind, the
 // first is the one that every command may return.
-func ExitCodes() []ErrorKind {
-	return []ErrorKind{
-		{ExitDone, "", "Done.",
+func Codes() []Kind {
+	return []Kind{
+		{Done, "", "Done.",
 			"Nothing.", false},
-		{ExitInternal, "internal", "Something unexpected failed before anything was sent: a fault in till.",
+		{Internal, "internal", "Something unexpected failed before anything was sent: a fault in till.",
 			"Run it again with --debug, and report what it says.", false},
-		{ExitUsage, "usage", "The command line is wrong: an unknown flag or command, a bad amount, a missing memo.",
+		{Usage, "usage", "The command line is wrong: an unknown flag or command, a bad amount, a missing memo.",
 			"Correct the command line as the message says.", false},
-		{ExitConfig, "config",
+		{Config, "config",
 			"This machine is not set up: no address, an unknown profile, no key, file modes, plain http.",
 			"Correct the configuration or the machine as the message says.", false},
-		{exitRefused, "refused",
+		{Refused, "refused",
 			"A guard said no: a limit, the list of allowed addresses, a confirmation that was not given.",
 			"See the rule.", false},
-		{ExitBusy, "busy", "Another process is sending this order, the same content, or a plan from this journal. " +
+		{Busy, "busy", "Another process is sending this order, the same content, or a plan from this journal. " +
 			"Wait, then run the same command again.",
 			"Wait, then run the same command again.", true},
-		{exitJournal, "journal", "The journal cannot be opened, read or written, and nothing was sent.",
+		{Journal, "journal", "The journal cannot be opened, read or written, and nothing was sent.",
 			"Make the journal usable, then run the same command again.", false},
-		{ExitUnknown, "unknown",
+		{Unknown, "unknown",
 			"The outcome is unknown: it may have been paid. Do not send it again; find out first.",
 			"Do not send it again. Find out with the command of the hint, such as till withdraw reconcile.", false},
-		{ExitConflict, "conflict", "The service's record is not what the journal has.",
+		{Conflict, "conflict", "The service's record is not what the journal has.",
 			"Do not send it again. A person compares the two records and decides.", false},
-		{ExitRejected, "rejected", "The service rejected the call, definitely.",
+		{Rejected, "rejected", "The service rejected the call, definitely.",
 			"Correct what the service rejects. Nothing was paid.", false},
-		{ExitUnauthorized, "unauthorized", "The service refused the key.",
+		{Unauthorized, "unauthorized", "The service refused the key.",
 			"Check the key with till auth status.", false},
-		{ExitRateLimited, "rate_limited", "The service asks for fewer calls; nothing is unknown.",
+		{RateLimited, "rate_limited", "The service asks for fewer calls; nothing is unknown.",
 			"Wait, then run the same command again.", true},
-		{ExitFailedStatus, "failed_status", "A wait saw a status that --fail-on names.",
+		{FailedStatus, "failed_status", "A wait saw a status that --fail-on names.",
 			"Look at the withdrawal or invoice, and decide.", false},
-		{ExitUnreachable, "unreachable", "A create never left this machine: not one byte was written. Run it again.",
+		{Unreachable, "unreachable", "A create never left this machine: not one byte was written. Run it again.",
 			"Run the same command again.", true},
-		{ExitReadFailed, "read_failed", "A call that only reads got no usable answer. Run it again.",
+		{ReadFailed, "read_failed", "A call that only reads got no usable answer. Run it again.",
 			"Run the same command again.", true},
-		{ExitNotYet, "not_yet",
+		{NotYet, "not_yet",
 			"A wait ran out of time, --exit-status says not finished, or a report is below --fail-below.",
 			"Wait longer, or look again later.", true},
-		{ExitPartial, "partial", "Some of it was done, some not, and nothing is unknown.",
+		{Partial, "partial", "Some of it was done, some not, and nothing is unknown.",
 			"See which are done, then run the same command again for the rest.", false},
-		{ExitOutput, "output", "Done, but the result could not be written; the error line carries the ids.",
+		{Output, "output", "Done, but the result could not be written; the error line carries the ids.",
 			"Do not do it again. Take the ids from the error, or run the same command with the same order id.", false},
-		{ExitInterrupted, "interrupted", "Stopped on a signal, and nothing is unknown.",
+		{Interrupted, "interrupted", "Stopped on a signal, and nothing is unknown.",
 			"Run the same command again to go on.", true},
-		{exitCannotRun, "usage", "Only till sandbox run: its command was found and cannot be run.",
+		{CannotRun, "usage", "Only till sandbox run: its command was found and cannot be run.",
 			"Check the mode of the command, and the interpreter in its first line.", false},
-		{exitNotFound, "usage", "Only till sandbox run: its command was not found.",
+		{NotFound, "usage", "Only till sandbox run: its command was not found.",
 			"Check the spelling of the command, and PATH.", false},
 	}
 }
 
 // KindOf returns what there is to say about an exit code.
-func KindOf(code int) ErrorKind {
-	for _, e := range ExitCodes() {
+func KindOf(code int) Kind {
+	for _, e := range Codes() {
 		if e.Code == code {
 			return e
 		}
 	}
-	return ErrorKind{Kind: "internal"}
+	return Kind{Kind: "internal"}
 }
 
 // Error is an error that a command itself finds, or what Explain makes of any other: what is shown of it.
@@ -150,17 +152,17 @@ func WithPrintError(found, printed error) error {
 
 // UsageError returns an error about the command line. The hint is a text and, if given, a command.
 func UsageError(msg, text string, command ...string) error {
-	return &Error{Code: ExitUsage, Msg: msg, Hint: payout.NewHint(text, command...)}
+	return &Error{Code: Usage, Msg: msg, Hint: payout.NewHint(text, command...)}
 }
 
 // Refusal returns the error of a rule that refuses.
 func Refusal(rule, msg, text string, command ...string) error {
-	return &Error{Code: exitRefused, Rule: rule, Msg: msg, Hint: payout.NewHint(text, command...)}
+	return &Error{Code: Refused, Rule: rule, Msg: msg, Hint: payout.NewHint(text, command...)}
 }
 
 // Explain returns any error with its exit code, and as it is shown. No other function does this.
 func Explain(err error) Error {
-	r := Error{Code: ExitInternal, Msg: err.Error(), Err: err, About: aboutError(err)}
+	r := Error{Code: Internal, Msg: err.Error(), Err: err, About: AboutError(err)}
 	var (
 		own     *Error
 		call    *api.Error
@@ -180,39 +182,39 @@ func Explain(err error) Error {
 		}
 		errors.As(err, &r.Call)
 	case errors.As(err, &invalid):
-		r.Code, r.Msg = ExitUsage, flagOf(invalid.Field)+": "+invalid.Why
+		r.Code, r.Msg = Usage, flagOf(invalid.Field)+": "+invalid.Why
 	case errors.As(err, &sending) && (len(sending.Hint.Text) > 0 || !errors.As(err, &call)):
 		r.Code, r.Rule, r.Hint, r.Details = codeOf(sending.Kind), sending.Rule, sending.Hint, sending.Details
 		errors.As(err, &r.Call)
 	case errors.As(err, &output) && errors.As(err, &typed): // --template failed on the result
-		r.Code, r.Msg, r.Hint = ExitUsage, typed.Msg, payout.NewHint("look at the whole answer with -o json")
+		r.Code, r.Msg, r.Hint = Usage, typed.Msg, payout.NewHint("look at the whole answer with -o json")
 	case errors.As(err, &output):
-		r.Code, r.Hint = ExitOutput, payout.NewHint(outputHint(output))
+		r.Code, r.Hint = Output, payout.NewHint(outputHint(output))
 		if errors.As(err, &call) { // a dry run failed to print; there was no call
 			r.Msg = output.Error()
 		}
 	case errors.As(err, &call):
 		r.Call = call
-		if r.Code, r.Hint = explainCall(call); r.Code == ExitInterrupted {
+		if r.Code, r.Hint = explainCall(call); r.Code == Interrupted {
 			r.Msg = "interrupted"
 		}
 	case errors.As(err, &typed):
-		r.Code, r.Hint = ExitUsage, payout.NewHint(typed.Advice, typed.Command...)
+		r.Code, r.Hint = Usage, payout.NewHint(typed.Advice, typed.Command...)
 	case errors.Is(err, api.ErrUseCreate):
-		r.Code = ExitUsage
+		r.Code = Usage
 	case errors.As(err, &limit):
-		r.Code, r.Rule, r.Hint = exitRefused, limit.Rule, payout.NewHint(limit.Advice, limit.Command...)
+		r.Code, r.Rule, r.Hint = Refused, limit.Rule, payout.NewHint(limit.Advice, limit.Command...)
 	case errors.As(err, &set):
-		r.Code, r.Hint = ExitConfig, payout.NewHint(set.Advice, set.Command...)
+		r.Code, r.Hint = Config, payout.NewHint(set.Advice, set.Command...)
 	case errors.As(err, &state):
 		r.Code, r.Hint = explainState(state)
 		r.Msg = "the sandbox's state cannot be used: " + state.Path + ": " + state.Err.Error()
 	case errors.Is(err, context.Canceled):
-		r.Code, r.Msg = ExitInterrupted, "interrupted"
-	case diskFull(err):
-		r.Code = ExitConfig
+		r.Code, r.Msg = Interrupted, "interrupted"
+	case DiskFull(err):
+		r.Code = Config
 	}
-	if r.Code == ExitConfig && r.Hint.IsZero() && diskFull(err) {
+	if r.Code == Config && r.Hint.IsZero() && DiskFull(err) {
 		r.Hint = payout.NewHint("free some space there, and run it again")
 	}
 	return r
@@ -221,9 +223,9 @@ func Explain(err error) Error {
 func explainState(e *sandbox.StateError) (code int, todo payout.Hint) {
 	const another = "name another file in TILL_SANDBOX_STATE or --state"
 	if errors.Is(e, sandbox.ErrInUse) {
-		return ExitUsage, payout.NewHint("end it, or use its address (TILL_BASE_URL, TILL_API_KEY), or " + another)
+		return Usage, payout.NewHint("end it, or use its address (TILL_BASE_URL, TILL_API_KEY), or " + another)
 	}
-	return ExitConfig, payout.NewHint(another + ", move this one away, or free the disk if it is full")
+	return Config, payout.NewHint(another + ", move this one away, or free the disk if it is full")
 }
 
 // ReaderGone reports whether a command only failed to print to a program that has ended, as in till ... | head.
@@ -245,41 +247,41 @@ func NothingSent(printed error) error {
 // codeOf returns the exit code of an error that keeps a withdrawal from being sent or settled.
 func codeOf(kind payout.Kind) int {
 	codes := map[payout.Kind]int{
-		payout.Refused: exitRefused, payout.Busy: ExitBusy, payout.Conflict: ExitConflict, payout.Rejected: ExitRejected,
-		payout.NotSent: ExitUnreachable, payout.ReadFailed: ExitReadFailed, payout.Partial: ExitPartial,
-		payout.Invalid: ExitUsage, payout.NotFound: ExitUsage, payout.NoRoom: ExitConfig, payout.JournalPlace: ExitConfig,
-		payout.Settings: ExitConfig, payout.JournalBroken: exitJournal, payout.FailedStatus: ExitFailedStatus,
-		payout.NotYet: ExitNotYet,
+		payout.Refused: Refused, payout.Busy: Busy, payout.Conflict: Conflict, payout.Rejected: Rejected,
+		payout.NotSent: Unreachable, payout.ReadFailed: ReadFailed, payout.Partial: Partial,
+		payout.Invalid: Usage, payout.NotFound: Usage, payout.NoRoom: Config, payout.JournalPlace: Config,
+		payout.Settings: Config, payout.JournalBroken: Journal, payout.FailedStatus: FailedStatus,
+		payout.NotYet: NotYet,
 	}
-	return cmp.Or(codes[kind], ExitUnknown)
+	return cmp.Or(codes[kind], Unknown)
 }
 
 func codeOfCreate(e *api.Error) int {
 	switch {
 	case e.Outcome == api.NotSent && errors.Is(e, context.Canceled):
-		return ExitInterrupted
+		return Interrupted
 	case e.Outcome == api.NotSent:
-		return ExitUnreachable
+		return Unreachable
 	case e.Outcome != api.Rejected:
-		return ExitUnknown
+		return Unknown
 	case e.Status == 401 || e.Status == 403:
-		return ExitUnauthorized
+		return Unauthorized
 	case e.Status == 429:
-		return ExitRateLimited
+		return RateLimited
 	}
-	return ExitRejected
+	return Rejected
 }
 
 func explainCall(e *api.Error) (code int, todo payout.Hint) {
 	if e.Outcome != api.Failed {
 		switch code = codeOfCreate(e); code {
-		case ExitUnknown:
+		case Unknown:
 			todo = payout.NewHint("do not send it again: look in the merchant panel whether it is there")
-		case ExitUnreachable:
+		case Unreachable:
 			todo = payout.NewHint(cmp.Or(hintOfConnection(e), "it is safe to run the same command again"))
-		case ExitUnauthorized:
+		case Unauthorized:
 			todo = payout.NewHint("check the key", "auth", "status")
-		case ExitRateLimited:
+		case RateLimited:
 			todo = payout.NewHint("run it again later")
 			if e.RetryAfter > 0 {
 				todo = payout.NewHint("run it again after " + e.RetryAfter.String())
@@ -289,15 +291,15 @@ func explainCall(e *api.Error) (code int, todo payout.Hint) {
 	}
 	switch {
 	case errors.Is(e.Err, context.Canceled):
-		return ExitInterrupted, payout.Hint{}
+		return Interrupted, payout.Hint{}
 	// The lists that have pages, but not when till api reads them.
 	case errors.Is(e, api.ErrTooLarge) && strings.HasSuffix(e.Path, "/list") && !strings.HasPrefix(e.Op, e.Method):
-		return ExitReadFailed,
+		return ReadFailed,
 			payout.NewHint("it would be as large the next time: ask for less, with --page-size or a filter")
 	case errors.Is(e, api.ErrTooLarge):
-		return ExitReadFailed, payout.Hint{}
+		return ReadFailed, payout.Hint{}
 	}
-	return ExitReadFailed, payout.NewHint(cmp.Or(hintOfConnection(e), "nothing was changed, run it again"))
+	return ReadFailed, payout.NewHint(cmp.Or(hintOfConnection(e), "nothing was changed, run it again"))
 }
 
 // hintOfConnection says what to do about a connection that will fail again, or returns "" if it is not known.
@@ -311,7 +313,7 @@ func hintOfConnection(e *api.Error) string {
 	return ""
 }
 
-func diskFull(err error) bool {
+func DiskFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
 }
 
@@ -319,7 +321,7 @@ func outputHint(err error) string {
 	switch {
 	case errors.Is(err, syscall.EPIPE):
 		return "the program that reads standard output has ended before it had all of it"
-	case diskFull(err):
+	case DiskFull(err):
 		return "free some space on the disk that standard output leads to"
 	}
 	return "look at where standard output leads"
@@ -333,4 +335,45 @@ func flagOf(field string) string {
 		return "--" + strings.ReplaceAll(strings.TrimPrefix(field, "external_"), "_", "-")
 	}
 	return field
+}
+
+// About names what a line on standard error is about: the orders, the withdrawal or invoice, and the run.
+type About struct {
+	OrderID  string   `json:"order_id,omitempty"`
+	OrderIDs []string `json:"order_ids,omitempty"` // if there are several; OrderID is empty then
+	ID       string   `json:"id,omitempty"`
+	Run      string   `json:"run,omitempty"`
+}
+
+// AboutOrders returns an About for the given orders.
+func AboutOrders(ids ...string) About {
+	if len(ids) == 1 {
+		return About{OrderID: ids[0]}
+	}
+	return About{OrderIDs: ids}
+}
+
+// Or fills in what is missing from other.
+func (w About) Or(other About) About {
+	if w.OrderID == "" && len(w.OrderIDs) == 0 {
+		w.OrderID, w.OrderIDs = other.OrderID, other.OrderIDs
+	}
+	w.ID, w.Run = cmp.Or(w.ID, other.ID), cmp.Or(w.Run, other.Run)
+	return w
+}
+
+// aboutError collects what the errors in a chain are about. The outermost one decides.
+func AboutError(err error) About {
+	var (
+		w       About
+		own     *Error
+		sending *payout.Error
+	)
+	if errors.As(err, &own) {
+		w = own.About
+	}
+	if errors.As(err, &sending) {
+		w = w.Or(About{OrderID: sending.OrderID, OrderIDs: sending.OrderIDs, ID: sending.ID, Run: sending.Run})
+	}
+	return w
 }

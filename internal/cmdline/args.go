@@ -1,4 +1,6 @@
-package cmdutil
+// Package cmdline has what a command says about its command line: its arguments, the flags that need or exclude
+// each other, what a shell offers, and what the command does.
+package cmdline
 
 import (
 	"cmp"
@@ -6,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"example.com/till/internal/exit"
 	"example.com/till/internal/near"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
@@ -51,9 +54,9 @@ func UnknownCommand(cmd *cobra.Command, name string) error {
 		msg = fmt.Sprintf("%s has no command %q", CommandName(cmd), name)
 	}
 	if meant := cmp.Or(otherWord(cmd, name), NearTopic(cmd, name)); meant != "" {
-		return UsageError(msg, meant)
+		return exit.UsageError(msg, meant)
 	}
-	return UsageError(msg, "see the commands", append(strings.Fields(cmd.CommandPath())[1:], "--help")...)
+	return exit.UsageError(msg, "see the commands", append(strings.Fields(cmd.CommandPath())[1:], "--help")...)
 }
 
 // otherWord asks whether a command was meant that has another word for name. If there is none below cmd, it
@@ -84,9 +87,9 @@ func otherWord(cmd *cobra.Command, name string) string {
 // HelpError returns an error about the command line. Without a hint, it names the command that shows the help.
 func HelpError(cmd *cobra.Command, msg, hint string) error {
 	if hint != "" {
-		return UsageError(msg, hint)
+		return exit.UsageError(msg, hint)
 	}
-	return UsageError(msg, "see", append(strings.Fields(cmd.CommandPath())[1:], "--help")...)
+	return exit.UsageError(msg, "see", append(strings.Fields(cmd.CommandPath())[1:], "--help")...)
 }
 
 // Args requires exactly the named arguments. It is also the check of a command that has none of its own.
@@ -101,7 +104,7 @@ func Args(names ...string) cobra.PositionalArgs {
 		}
 		for i, arg := range args {
 			if strings.TrimSpace(arg) == "" {
-				return UsageError(fmt.Sprintf("%s: %s is empty", CommandName(cmd), names[i]), UnsetHint)
+				return exit.UsageError(fmt.Sprintf("%s: %s is empty", CommandName(cmd), names[i]), UnsetHint)
 			}
 		}
 		return nil
@@ -172,7 +175,7 @@ func RequireOne(cmd *cobra.Command, flags ...string) { cmd.MarkFlagsOneRequired(
 // Exclude allows at most one of the flags.
 func Exclude(cmd *cobra.Command, flags ...string) { cmd.MarkFlagsMutuallyExclusive(flags...) }
 
-func annotate(cmd *cobra.Command, key, value string) {
+func Annotated(cmd *cobra.Command, key, value string) {
 	if cmd.Annotations == nil {
 		cmd.Annotations = map[string]string{}
 	}
@@ -191,7 +194,7 @@ func StateNames() (names []string) {
 func ParseStates(names []string) (states []payout.State, err error) {
 	for _, name := range names {
 		if known := StateNames(); !slices.Contains(known, name) {
-			return nil, UsageError(fmt.Sprintf("--state: there is no state %q", name),
+			return nil, exit.UsageError(fmt.Sprintf("--state: there is no state %q", name),
 				cmp.Or(near.Question(name, "", known), "the states are "+strings.Join(known, ", ")))
 		}
 		states = append(states, payout.State(name))

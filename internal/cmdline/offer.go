@@ -1,0 +1,129 @@
+package cmdline
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"example.com/till/internal/render"
+	"example.com/till/internal/terminal"
+	"github.com/spf13/cobra"
+)
+
+// Offer sets the completion of a flag's value. Offers that are not harmless are left out.
+func Offer(cmd *cobra.Command, flag string, complete cobra.CompletionFunc) {
+	OfferOwn(cmd, flag, OnlyHarmless(complete))
+}
+
+// OfferOwn is like Offer, but it keeps till's own texts that are not harmless.
+func OfferOwn(cmd *cobra.Command, flag string, complete cobra.CompletionFunc) {
+	// The possible errors are a flag that is not declared and one that already has a completion. Neither is
+	// worth stopping a payment for.
+	_ = cmd.RegisterFlagCompletionFunc(flag, complete)
+}
+
+// OnlyHarmless drops offers that are not harmless. It also drops an offer that differs from an earlier one
+// only in case or in - and _. Readline can be configured to treat these as equal, and then the common prefix
+// of two such offers extends into their descriptions.
+func OnlyHarmless(complete cobra.CompletionFunc) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
+		offers, directive := inTime(cmd, func() ([]string, cobra.ShellCompDirective) { return complete(cmd, given, typed) })
+		var kept []string
+		seen := map[string]bool{}
+		for _, text := range offers {
+			value, about, _ := strings.Cut(text, "\t")
+			key := strings.ReplaceAll(strings.ToLower(value), "_", "-")
+			if !Harmless(value) || seen[key] {
+				continue
+			}
+			seen[key] = true
+			kept = append(kept, WithText(value, about))
+		}
+		return kept, directive
+	}
+}
+
+// CompletionLimit is the time in which a completion finds its offers. A person waits for it at each tab.
+const CompletionLimit = 900 * time.Millisecond
+
+// inTime returns no offers if there are none within a second. The context of the command ends before that, but
+// not everything heeds it, such as a keyring, a locked file, or a program whose output another one keeps open.
+func inTime(cmd *cobra.Command, find func() ([]string, cobra.ShellCompDirective)) ([]string, cobra.ShellCompDirective) {
+	type found struct {
+		offers    []string
+		directive cobra.ShellCompDirective
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(cmd.Context()), CompletionLimit+time.Second/10)
+	defer cancel()
+	f, err := terminal.Interruptibly(ctx, func() (found, error) {
+		offers, directive := find()
+		return found{offers, directive}, nil
+	})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return f.offers, f.directive
+}
+
+// Harmless reports whether a text is a single word in every shell, with any shell options, once its blanks are quoted,
+// and not a flag. It may have letters and digits of any script and, except at the start, some punctuation of ASCII and
+// blanks. What a shell could run is left out although scripts of today quote it: an older one may be loaded.
+func Harmless(text string) bool {
+	for i, r := range text {
+		word := unicode.In(r, unicode.L, unicode.M, unicode.N) && !unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r)
+		if !word && (i == 0 || !strings.ContainsRune("-_.,/@+= ", r)) {
+			return false
+		}
+	}
+	return text != "" && strings.TrimSpace(text) == text
+}
+
+// OfferWords completes the value of a flag that is one of some words.
+func OfferWords(cmd *cobra.Command, flag string, words ...string) {
+	Offer(cmd, flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// OfferFiles completes the values of flags with file names, which is not the default.
+func OfferFiles(cmd *cobra.Command, flags ...string) {
+	for _, flag := range flags {
+		Offer(cmd, flag, FileNames)
+	}
+}
+
+// FileNames completes file names. It also serves as the ValidArgsFunction of a command whose arguments are
+// files.
+func FileNames(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveDefault
+}
+
+// FirstArg offers only for the first argument.
+func FirstArg(complete cobra.CompletionFunc) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(given) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return complete(cmd, given, typed)
+	}
+}
+
+// CompleteList completes the last name of a comma-separated list. A name may have a description, as in
+// WithText.
+func CompleteList(names []string, typed string) []string {
+	before, last := "", typed
+	if i := strings.LastIndexByte(typed, ','); i >= 0 {
+		before, last = typed[:i+1], typed[i+1:]
+	}
+	var offers []string
+	for _, offer := range names {
+		name, _, _ := strings.Cut(offer, "\t")
+		if strings.HasPrefix(name, last) && !slices.Contains(strings.Split(before, ","), name) {
+			offers = append(offers, before+offer)
+		}
+	}
+	return offers
+}
+
+// WithText returns an offer with a description, which must not contain line breaks.
+func WithText(value, about string) string { return cobra.CompletionWithDesc(value, render.Safe(about)) }
