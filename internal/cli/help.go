@@ -211,7 +211,7 @@ func fillIn(page string) string {
 	return strings.NewReplacer(
 		"{{flags}}", flagLines(),
 		"{{exitCodes}}", linesFor(exit.Codes(), 21,
-			func(e exit.Kind) (string, string) { return fmt.Sprintf("%2d  %s", e.Code, e.Kind), e.Meaning }),
+			func(e exit.ErrorKind) (string, string) { return fmt.Sprintf("%2d  %s", e.Code, e.Kind), e.Meaning }),
 		"{{settings}}", linesFor(settings, 22, described),
 		"{{variables}}", linesFor(config.Variables(), 22, described),
 	).Replace(page)

@@ -82,8 +82,8 @@ type schemaJSON struct {
 
 // errorCatalogue is what programs need to know about errors.
 type errorCatalogue struct {
-	Kinds []exit.Kind `json:"kinds"`
-	Rules []exit.Rule `json:"rules"` // of errors of the kind refused; duplicate also of unknown and busy
+	Kinds []exit.ErrorKind `json:"kinds"`
+	Rules []exit.Rule      `json:"rules"` // of errors of the kind refused; duplicate also of unknown and busy
 }
 
 func completeSchemas(_ *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {

@@ -59,8 +59,8 @@ func facts(all map[string]printed) Facts {
 			reflect.TypeFor[payout.State](): states,
 			reflect.TypeFor[cmdline.Deed](): {"money", "service", "sandbox", "files"}},
 		Named: map[string]Node{
-			"kind":      {Type: "string", Enum: kinds(func(e exit.Kind) any { return e.Kind })},
-			"exit-code": {Type: "integer", Enum: kinds(func(e exit.Kind) any { return e.Code })},
+			"kind":      {Type: "string", Enum: kinds(func(e exit.ErrorKind) any { return e.Kind })},
+			"exit-code": {Type: "integer", Enum: kinds(func(e exit.ErrorKind) any { return e.Code })},
 			"rule":      {Type: "string", Enum: rules()},
 			"integer":   {Type: "string", Pattern: `^-?(0|[1-9][0-9]*)$`},
 			"decimal":   {Type: "string", Pattern: `^-?(0|[1-9][0-9]*)(\.[0-9]+)?$`},
@@ -109,8 +109,8 @@ func profileMembers(currency reflect.Type) reflect.Type {
 
 // errorCases returns what the kind of an error says of its exit code and its rule.
 func errorCases() (cases []*Node) {
-	for _, kind := range kinds(func(e exit.Kind) any { return e.Kind }) {
-		codes := slices.DeleteFunc(kinds(func(e exit.Kind) any { return e.Code }),
+	for _, kind := range kinds(func(e exit.ErrorKind) any { return e.Kind }) {
+		codes := slices.DeleteFunc(kinds(func(e exit.ErrorKind) any { return e.Code }),
 			func(code any) bool { return exit.KindOf(code.(int)).Kind != kind })
 		n := &Node{Properties: Members{
 			{Name: "kind", Schema: &Node{Enum: []any{kind}}},
@@ -146,7 +146,7 @@ func rules() (all []any) {
 }
 
 // kinds returns a property of every exit code that is an error's.
-func kinds(of func(exit.Kind) any) (all []any) {
+func kinds(of func(exit.ErrorKind) any) (all []any) {
 	for _, e := range exit.Codes() {
 		if value := of(e); e.Code != exit.Done && !slices.Contains(all, value) {
 			all = append(all, value)

@@ -175,7 +175,7 @@ func RequireOne(cmd *cobra.Command, flags ...string) { cmd.MarkFlagsOneRequired(
 // Exclude allows at most one of the flags.
 func Exclude(cmd *cobra.Command, flags ...string) { cmd.MarkFlagsMutuallyExclusive(flags...) }
 
-func Annotated(cmd *cobra.Command, key, value string) {
+func SetNote(cmd *cobra.Command, key, value string) {
 	if cmd.Annotations == nil {
 		cmd.Annotations = map[string]string{}
 	}

@@ -48,7 +48,7 @@ const (
 )
 
 // ErrorKind is a row of `till help exit-codes`. That of success has no kind.
-type Kind struct {
+type ErrorKind struct {
 	Code      int    `json:"exit_code" schema:"exit-code"`
 	Kind      string `json:"kind" schema:"kind"`
 	Meaning   string `json:"meaning"`
@@ -58,8 +58,8 @@ type Kind struct {
 
 // ExitCodes returns all exit codes: till returns no other of its own. Of several with the same kind, the
 // first is the one that every command may return.
-func Codes() []Kind {
-	return []Kind{
+func Codes() []ErrorKind {
+	return []ErrorKind{
 		{Done, "", "Done.",
 			"Nothing.", false},
 		{Internal, "internal", "Something unexpected failed before anything was sent: a fault in till.",
@@ -111,13 +111,13 @@ func Codes() []Kind {
 }
 
 // KindOf returns what there is to say about an exit code.
-func KindOf(code int) Kind {
+func KindOf(code int) ErrorKind {
 	for _, e := range Codes() {
 		if e.Code == code {
 			return e
 		}
 	}
-	return Kind{Kind: "internal"}
+	return ErrorKind{Kind: "internal"}
 }
 
 // Error is an error that a command itself finds, or what Explain makes of any other: what is shown of it.

@@ -2,7 +2,6 @@ package api
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -208,56 +207,6 @@ func (e notSentError) NotSent() bool { return true }
 func saysNotSent(err error) bool {
 	var unsent interface{ NotSent() bool }
 	return errors.As(err, &unsent) && unsent.NotSent()
-}
-
-// gate is the layer of creates below the middlewares.
-type gate struct {
-	next    http.RoundTripper
-	network *http.Transport // below next; nil: the caller's transport, which cannot be watched
-}
-
-func (g gate) RoundTrip(req *http.Request) (*http.Response, error) {
-	s, _ := req.Context().Value(sendingKey{}).(*sending)
-	if err := s.begin(); err != nil {
-		if req.Body != nil {
-			req.Body.Close()
-		}
-		return nil, notSentError{err}
-	}
-	resp, err := g.send(s, req)
-	s.end(resp, err)
-	return resp, err
-}
-
-func (g gate) send(s *sending, req *http.Request) (*http.Response, error) {
-	once := *req
-	once.GetBody = nil // without it, net/http cannot send the body a second time
-	if g.network == nil {
-		if s.before != nil {
-			if err := s.before(); err != nil {
-				return nil, notSentError{err}
-			}
-		}
-		return g.next.RoundTrip(&once)
-	}
-	resp, err := g.next.RoundTrip(&once)
-	if err == nil {
-		return resp, nil
-	}
-	unsent, again := s.unsent(err)
-	if again && req.GetBody != nil {
-		second := once
-		if second.Body, err = req.GetBody(); err != nil {
-			return nil, unsent
-		}
-		fresh := g.network.Clone()
-		fresh.DisableKeepAlives = true // it has no connections and is used only once
-		if resp, err = (whole{fresh}).RoundTrip(&second); err == nil {
-			return resp, nil
-		}
-		unsent, _ = s.unsent(err)
-	}
-	return nil, cmp.Or(unsent, err)
 }
 
 type beforeSending struct{}

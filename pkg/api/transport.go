@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"crypto/tls"
@@ -177,6 +178,50 @@ type answer struct {
 }
 
 func (*answer) Close() error { return nil }
+
+// gate is the layer of creates below the middlewares.
+type gate struct {
+	next    http.RoundTripper
+	network *http.Transport // below next; nil: the caller's transport, which cannot be watched
+}
+
+func (g gate) RoundTrip(req *http.Request) (resp *http.Response, err error) {
+	s, _ := req.Context().Value(sendingKey{}).(*sending)
+	if err := s.begin(); err != nil {
+		if req.Body != nil {
+			req.Body.Close()
+		}
+		return nil, notSentError{err}
+	}
+	defer func() { s.end(resp, err) }()
+	once := *req
+	once.GetBody = nil // without it, net/http cannot send the body a second time
+	if g.network == nil {
+		if s.before != nil {
+			if err := s.before(); err != nil {
+				return nil, notSentError{err}
+			}
+		}
+		return g.next.RoundTrip(&once)
+	}
+	if resp, err = g.next.RoundTrip(&once); err == nil {
+		return resp, nil
+	}
+	unsent, again := s.unsent(err)
+	if again && req.GetBody != nil {
+		second := once
+		if second.Body, err = req.GetBody(); err != nil {
+			return nil, unsent
+		}
+		fresh := g.network.Clone()
+		fresh.DisableKeepAlives = true // it has no connections and is used only once
+		if resp, err = (whole{fresh}).RoundTrip(&second); err == nil {
+			return resp, nil
+		}
+		unsent, _ = s.unsent(err)
+	}
+	return nil, cmp.Or(unsent, err)
+}
 
 // ErrTooLarge is in the chain of an Error about an answer that is larger than this package accepts. Trying
 // the same call again does not help.

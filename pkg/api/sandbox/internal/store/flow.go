@@ -57,6 +57,10 @@ func (f *Flow) check(from, to string) error {
 		return nil
 	}
 	if !slices.Contains(f.Statuses, to) {
+		if i := slices.IndexFunc(f.Statuses, func(s string) bool { return strings.EqualFold(s, to) }); i >= 0 {
+			return refusal.New(refusal.WrongStatus, "There is no status %q; did you mean %s?", refusal.Shorten(to),
+				f.Statuses[i])
+		}
 		return refusal.New(refusal.WrongStatus,
 			"There is no status %q; there are %s, as the setting withdrawal_flow has it.", refusal.Shorten(to),
 			strings.Join(f.Statuses, ", "))
