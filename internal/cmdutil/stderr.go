@@ -205,7 +205,7 @@ func (n *NoteLines) line(line []byte) {
 	if n.App.JSON.Load() {
 		n.App.Note("%s", line)
 	} else {
-		n.App.writeErr(render.Safe(string(line)) + "\n")
+		_ = n.App.writeErr(render.Safe(string(line)) + "\n") // a failure can be told nowhere
 	}
 }
 

@@ -86,7 +86,8 @@ func TestDuplicateOrderID(t *testing.T) {
 		createPath: strings.Replace(btcBody, "{", `{"external_order_id":"7",`, 1), invoicePath: invoiceBody(`,"order_id":"7"`),
 	} {
 		b := newBox(t)
-		failIf(t, b.create(path, body) == b.create(path, body), "two records share an id")
+		first, second := b.create(path, body), b.create(path, body)
+		failIf(t, first == second, "two records share an id")
 		b = newBox(t, set("duplicate_order_ids", "reject"), set("duplicate_invoice_order_ids", "reject"))
 		b.create(path, body)
 		balance := b.Balance("Btc")
