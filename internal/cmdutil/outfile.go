@@ -34,7 +34,7 @@ func (f *OutFile) Check() (err error) {
 		return nil
 	}
 	if f.Path == "-" {
-		return refuse("is not a file", "name a file; standard output has the table")
+		return refuse("is not a file", "name a file")
 	}
 	if dir, err := os.Stat(filepath.Dir(f.Path)); err != nil || !dir.IsDir() {
 		return refuse("is in a directory that does not exist", "make it first")

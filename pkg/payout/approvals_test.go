@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -175,16 +176,22 @@ func TestKeptApprovalEnds(t *testing.T) {
 	d.wantArrived(arrived...)
 }
 
-// TestApprovalsWithoutFiles checks that the status says how many must approve, even if there are too many
-// files to read their signatures.
+// TestApprovalsWithoutFiles checks that the status says how many must approve, even if they are more than the
+// approvers, or if there are too many files to read their signatures.
 func TestApprovalsWithoutFiles(t *testing.T) {
 	d := newDesk(t)
 	approvals, _ := d.approvedBy("ann", "bob")
 	p := d.plan(nil, due("101"))
+	more := approvals
+	more.Required = 5
+	status, err := d.PlanApprovals(t.Context(), p, more, nil, d.Sender.now())
+	if want := "5 persons must approve it; "; !errors.Is(err, Settings) || !strings.HasPrefix(status.String(), want) {
+		t.Errorf("the status is %q (%v), not %q", status, err, want)
+	}
 	for n := range mostSignatures + 1 {
 		ok(t, os.WriteFile(fmt.Sprintf("%s.%d.sig", p.Path, n), nil, 0o600))
 	}
-	status, err := d.PlanApprovals(t.Context(), p, approvals, nil, d.Sender.now())
+	status, err = d.PlanApprovals(t.Context(), p, approvals, nil, d.Sender.now())
 	wantKind(t, err, Refused, RuleApproval, "more than 10000 files")
 	if want := "2 persons must approve it; signed: none; not signed: ann, bob; missing: 2"; status.String() != want {
 		t.Errorf("the status is %q, want %q", status, want)

@@ -95,7 +95,9 @@ func (l *Ledger) PlanApprovals(
 		status, err = p.approvals(a, files, kept, now)
 	}
 	if err == nil {
-		status.Required, _, err = l.demand(ctx, a, p.Totals, true)
+		var required int
+		required, _, err = l.demand(ctx, a, p.Totals, true)
+		status.Required = max(status.Required, required) // settings that cannot be used say how many, too
 	}
 	return status, err
 }

@@ -52,6 +52,9 @@ func (r *readyFile) prepare() error {
 	refuse := func(why string) error {
 		return exit.UsageError(fmt.Sprintf("--%s: %s exists and %s", r.Flag, r.Path, why), "name a file that does not exist yet")
 	}
+	if info, err := os.Lstat(r.Path); err == nil && !info.Mode().IsRegular() {
+		return refuse("is not a regular file") // what is published would take the place of a link
+	}
 	text, err := os.ReadFile(r.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

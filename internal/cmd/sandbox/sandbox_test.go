@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http/httptest"
@@ -124,11 +125,12 @@ func TestReadyFileOfAnotherStays(t *testing.T) {
 
 func TestReadyFileRefusesOddPlaces(t *testing.T) {
 	dir := t.TempDir()
-	link := filepath.Join(dir, "link")
-	if err := os.Symlink("/dev/null", link); err != nil {
+	link, toFile, file := filepath.Join(dir, "link"), filepath.Join(dir, "to-file"), filepath.Join(dir, "file")
+	must(t, os.WriteFile(file, nil, 0o600))
+	if err := errors.Join(os.Symlink("/dev/null", link), os.Symlink(file, toFile)); err != nil {
 		t.Skip(err)
 	}
-	for _, path := range []string{dir, link, "/dev/null", filepath.Join(dir, "none", "file")} {
+	for _, path := range []string{dir, link, toFile, "/dev/null", filepath.Join(dir, "none", "file")} {
 		if err := jsonReadyFile(path, "url").prepare(); exit.Explain(err).Code != exit.Usage {
 			t.Errorf("%s: %v", path, err)
 		}

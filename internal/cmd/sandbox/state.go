@@ -95,23 +95,26 @@ func dumpCommand(a *cmdutil.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			switch s.Render.Format {
-			case render.CSV:
+			if s.Render.Format == render.CSV {
 				return exit.UsageError("a dump is not a list of rows, so it has no CSV form",
 					"leave --output out for JSON")
-			case render.Table:
-				s.Render.Format = render.JSON
 			}
-			out, err := cmdutil.NewOutput(s, render.View[json.RawMessage]{
-				JSON: render.Received[json.RawMessage](func(m json.RawMessage) []byte { return m })})
-			if err != nil {
-				return err
+			view := render.View[json.RawMessage]{JSON: render.Received[json.RawMessage](func(m json.RawMessage) []byte { return m })}
+			plain := s.Render.Format == render.Table && s.Render.Filter == nil && s.Template == "" // it is JSON anyway
+			if !plain {
+				if _, err := cmdutil.NewOutput(s, view); err != nil {
+					return err
+				}
 			}
 			dump, err := ask[json.RawMessage](s, "/sandbox/dump")
 			if err != nil {
 				return err
 			}
-			return out.One(dump)
+			s.Spinner.Stop()
+			if plain {
+				return view.One(s.IO.Out, render.Options{Format: render.JSON}, dump)
+			}
+			return view.One(s.IO.Out, s.Render, dump)
 		},
 	})
 }

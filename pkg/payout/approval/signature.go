@@ -115,10 +115,12 @@ func (a Approvers) find(key ssh.PublicKey, now time.Time) (found line, why error
 		if l.fingerprint != fingerprint {
 			continue
 		}
-		if found, why = l, l.invalid(now); why == nil {
+		switch bad := l.invalid(now); {
+		case bad == nil:
 			return l, nil
+		case found.key == nil:
+			found, why = l, fmt.Errorf("%w (%s)", bad, l.principals[0])
 		}
-		why = fmt.Errorf("%w (%s)", why, l.principals[0])
 	}
 	return found, why
 }
