@@ -357,7 +357,7 @@ func TestConcurrentCallbacks(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	quiet(t)
+	eventually(t, "all are posted", func() bool { return len(in.got()) == 3*40 })
 	told := map[any]string{}
 	for _, p := range in.got() {
 		w := decode(t, p.body)

@@ -208,22 +208,22 @@ func (c *Sender) began(made store.Change) {
 // start starts a round, unless there is one already or the server is closed. It ends the rest of one only if wake
 // is true.
 func (c *Sender) start(key, cause string, wake bool, run func(string, *round)) (started bool) {
-	c.change(func() {
-		old := c.rounds[key]
-		switch {
-		case old != nil && (old.rest == nil || !wake):
-			old.more = true
-			return
-		case old != nil:
-			old.rest.Stop()
-		}
-		if started = c.ctx.Err() == nil; started {
-			r := &round{cause: cause}
-			c.rounds[key] = r
-			c.running.Go(func() { run(key, r) })
-		}
-	})
-	return started
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch old := c.rounds[key]; {
+	case old != nil && (old.rest == nil || !wake):
+		old.more = true
+		return false
+	case old != nil:
+		old.rest.Stop()
+	}
+	if c.ctx.Err() != nil {
+		return false
+	}
+	r := &round{cause: cause}
+	c.rounds[key] = r
+	c.running.Go(func() { run(key, r) })
+	return true
 }
 
 func (c *Sender) deliver(withdrawal string, r *round) {
@@ -277,6 +277,13 @@ func (c *Sender) isPosting(key string) (posting bool, cause string) {
 	return true, r.cause
 }
 
+func (c *Sender) isSending(key string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r := c.rounds[key]
+	return r != nil && r.posting
+}
+
 // AwaitFirst waits for the first attempt of a new delivery, and returns the delivery as it is then. It does
 // not wait if an earlier delivery of the same withdrawal is already in progress: that may take long, and the
 // caller may be the receiver of that delivery.
@@ -309,7 +316,10 @@ func (c *Sender) Resend(ctx context.Context, id string) (now store.Delivery, err
 		return d, refusal.New(refusal.WrongStatus,
 			"The delivery %s of the same withdrawal is pending, and goes first; resend that one.", first)
 	case d.Due.IsZero():
-		started = c.start(key, id, true, c.deliver)
+		c.await(ctx, func() bool { // after an attempt, a round soon rests or ends
+			started = c.start(key, id, true, c.deliver)
+			return started || c.isSending(key) || c.ctx.Err() != nil
+		})
 	default:
 		err = c.store.Write(func(st *store.State) (store.Change, error) { // this starts a round
 			if d := st.Deliveries[id]; d != nil {
