@@ -127,7 +127,7 @@ func allOf[T any](ctx context.Context, l *Ledger, fields func(*T) []any, query s
 
 // listOf returns texts as the second argument of a query that reads them from {list}.
 func listOf(texts []string) string {
-	list, _ := json.Marshal(texts) // texts always have a form in JSON
+	list, _ := json.Marshal(append([]string{}, texts...)) // none are a list too
 	return string(list)
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -115,9 +116,11 @@ func moments(b box) (all []string) {
 // and their chains, before anything else, whichever request looks.
 func TestJumpInOrderAndOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "box.db")
-	opts := settings("withdrawal_pace=" + refunds + "; invoice_expiry=100s")
+	var moved atomic.Int64 // what is posted looks at the clock too
+	clock := func() time.Time { return start.Add(time.Duration(moved.Load())) }
+	opts := append(settings("withdrawal_pace="+refunds+"; invoice_expiry=100s"), sandbox.WithClock(clock))
 	one, two := sharedBox(t, path, opts...), sharedBox(t, path, opts...)
-	tick := func(by time.Duration) { *one.now, *two.now = one.now.Add(by), two.now.Add(by) }
+	tick := func(by time.Duration) { moved.Add(int64(by)) }
 	in := newReceiver(t, nil)
 	const each = 20
 	for i := range each {
@@ -136,7 +139,6 @@ func TestJumpInOrderAndOnce(t *testing.T) {
 	failIf(t, len(all) != 2*each || !slices.IsSorted(all), "%d moves: %v", len(all), all)
 	equal(t, two.Balance("Btc"), 1_000_000_00000000, "the balance")
 	again := sharedBox(t, path, opts...)
-	*again.now = *one.now
 	equal(t, again.everythingIn(), one.everythingIn(), "after a restart")
 	equal(t, len(moments(again)), len(all), "moves after a restart")
 }
