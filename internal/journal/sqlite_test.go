@@ -379,6 +379,7 @@ func TestBusyWriterLeavesTurnsToOthers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
 	busy, other := mustOpenFile(t, path), mustOpenFile(t, path)
 	mustClaim(t, busy, claim("0"))
+	mustClaim(t, other, claim("1")) // the marker of its first write is set without a turn
 	stop, ended := make(chan struct{}), make(chan error)
 	var turns atomic.Int64
 	go func() {
