@@ -175,7 +175,8 @@ func RequireOne(cmd *cobra.Command, flags ...string) { cmd.MarkFlagsOneRequired(
 // Exclude allows at most one of the flags.
 func Exclude(cmd *cobra.Command, flags ...string) { cmd.MarkFlagsMutuallyExclusive(flags...) }
 
-func SetNote(cmd *cobra.Command, key, value string) {
+// SetAnnotation keeps a text with a command, for what looks at the tree of commands.
+func SetAnnotation(cmd *cobra.Command, key, value string) {
 	if cmd.Annotations == nil {
 		cmd.Annotations = map[string]string{}
 	}

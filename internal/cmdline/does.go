@@ -31,7 +31,7 @@ const (
 const deedsKey = "till_deeds"
 
 // Annotate tells a command what it does: deeds and exit codes, with spaces between.
-func Annotate(cmd *cobra.Command, deeds string) { SetNote(cmd, deedsKey, deeds) }
+func Annotate(cmd *cobra.Command, deeds string) { SetAnnotation(cmd, deedsKey, deeds) }
 
 // Does reports whether a command may do something.
 func Does(cmd *cobra.Command, d Deed) bool {

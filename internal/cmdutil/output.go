@@ -342,7 +342,7 @@ func WithView[T any](
 	a *App, form Form, view func(money.Registry) render.View[T], cmd *cobra.Command,
 ) *cobra.Command {
 	shown := view(money.NewRegistry())
-	cmdline.SetNote(cmd, ColumnsKey, columnLines(shown.Meanings()))
+	cmdline.SetAnnotation(cmd, ColumnsKey, columnLines(shown.Meanings()))
 	if a.Printed != nil {
 		a.Printed(cmd, form, shown.JSON.Type, shown.Meanings())
 	}

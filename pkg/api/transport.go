@@ -229,6 +229,7 @@ var ErrTooLarge = errors.New("the answer is too large")
 
 var errTooLarge = fmt.Errorf("%w: more than %d MiB", ErrTooLarge, maxAnswer>>20)
 
+// whole reads an answer to its end, or makes an error of it.
 type whole struct{ next http.RoundTripper }
 
 func (w whole) RoundTrip(req *http.Request) (*http.Response, error) {

@@ -277,6 +277,7 @@ func (c *Sender) isPosting(key string) (posting bool, cause string) {
 	return true, r.cause
 }
 
+// isSending reports whether a request is under way at this moment.
 func (c *Sender) isSending(key string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
