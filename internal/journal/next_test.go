@@ -34,7 +34,8 @@ const mostEvents = 6
 //   - an order that may have been taken is never sent again with other content;
 //   - an order that the service has accepted or shown never becomes planned, rejected or sending again;
 //   - an order that the service has shown under another id than that of its answer is not accepted;
-//   - a rejected order has no attempt that may have been taken.
+//   - a rejected order has no attempt that may have been taken;
+//   - an order has a code only from an answer to its last attempt.
 func TestNext(t *testing.T) {
 	start := world{order: Record{Order: order.Order{OrderID: "1"}, row: 1, version: 1}}
 	explore(t, start, false, func(w world, e event, n world) {
@@ -152,6 +153,7 @@ func wrong(before world, e event, w world) string {
 	_, isClaim := e.(claimed)
 	_, isTaken := e.(takenClaim)
 	_, isMissing := e.(missing) // the service takes back what it has answered
+	_, isEnd := e.(ended)
 	underWay := 0
 	for _, a := range o.Attempts {
 		if a.Outcome == order.UnderWay {
@@ -170,6 +172,8 @@ func wrong(before world, e event, w world) string {
 		return "it is accepted as " + o.ID + ", and the service has shown it as " + o.Shown
 	case from.Shown != "" && o.Shown == "" && !isMissing:
 		return "it is forgotten that the service has shown it"
+	case o.Code != 0 && o.State != from.State && !isEnd:
+		return fmt.Sprintf("it is %s with the code %d, which no answer gave", o.State, o.Code)
 	}
 	for i, a := range o.Attempts {
 		switch {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"example.com/till/internal/journal"
+	"example.com/till/internal/money"
 )
 
 // TestApplyChecksDecimals checks that a plan is refused if its decimals have changed, because the person who
@@ -17,6 +18,11 @@ func TestApplyChecksDecimals(t *testing.T) {
 	d.money = testMoney
 	wantKind(t, errorOf(d.apply(p, ApplyOptions{})), Refused, RuleDecimals)
 	d.s.wantCreates(0)
+	for n, want := range map[int]string{money.Unknown: "no decimals known", 0: "0 decimals", 1: "1 decimal", 2: "2 decimals"} {
+		if got := decimalsText(n); got != want {
+			t.Errorf("%d: %s, want %s", n, got, want)
+		}
+	}
 }
 
 // TestResultsOfARowThatIsLeft checks that a row that this process has claimed, and whose outcome it cannot

@@ -273,6 +273,9 @@ func TestLook(t *testing.T) {
 			t.Errorf("a column with %s is taken for %d, want %d", values, got, want)
 		}
 	}
+	if got := likelyColumn("Order ID", []string{"7"}, nil); got != OrderID {
+		t.Errorf("Order ID is taken for %d", got)
+	}
 	if got, err := LookCSV(strings.NewReader("x")); err == nil {
 		t.Errorf("%+v", got)
 	}
