@@ -78,7 +78,7 @@ func TestEnvironmentTopicListsEveryVariable(t *testing.T) {
 	env := func(name string) string { asked[name] = true; return "" }
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	config.AddFlags(flags)
-	settings, err := config.Resolve(config.Input{Flags: flags, Env: env, Home: t.TempDir()})
+	settings, err := config.Resolve(config.Input{Ctx: t.Context(), Flags: flags, Env: env, Home: t.TempDir()})
 	must(t, err)
 	config.Keys{Env: env}.Source(settings)
 	delete(asked, "")

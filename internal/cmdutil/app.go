@@ -113,6 +113,7 @@ func (a *App) WriteData(text string) error {
 // Input returns the sources of the configuration.
 func (a *App) Input(cmd *cobra.Command) config.Input {
 	return config.Input{
+		Ctx:               a.Ctx,
 		Flags:             cmd.Root().PersistentFlags(),
 		Command:           cmd.Flags(),
 		Env:               a.IO.Env,

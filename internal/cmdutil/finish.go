@@ -260,7 +260,7 @@ const finishLimit = 60 * time.Second
 // runOnFinish runs the program of on_finish with the report on its standard input. It gets the signals that
 // arrive meanwhile, but is not told of the one that ended the command.
 func (a *App) runOnFinish(words []string, f *Finished, limit time.Duration) error {
-	if err := config.CheckTrust("the program "+words[0]+" of on_finish", words[0]); err != nil {
+	if err := config.CheckTrust("the program "+words[0]+" of on_finish", words[0], nil); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.SendCtx), limit)

@@ -209,7 +209,7 @@ func (s *Session) newClient(base string, opts []api.Option) (*api.Client, error)
 }
 
 func certificates(path string) (*x509.CertPool, error) {
-	if err := config.CheckTrust("the file "+path+" of ca_file", path); err != nil {
+	if err := config.CheckTrust("the file "+path+" of ca_file", path, nil); err != nil {
 		return nil, err
 	}
 	text, err := os.ReadFile(path)

@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -28,7 +29,7 @@ func Edit(path string, change func(*Document) error) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return failf("the directory of the configuration cannot be made: %w", err)
 	}
-	if err := checkWay("the configuration file "+path, filepath.Dir(path)); err != nil {
+	if err := CheckTrust("the configuration file "+path, filepath.Dir(path), nil); err != nil {
 		return err
 	}
 	target, err := place.Follow(path)
@@ -45,7 +46,7 @@ func Edit(path string, change func(*Document) error) error {
 	case err == nil: // some network file systems cannot lock a directory: there, the later of two changes wins
 		defer unlock()
 	}
-	old, err := readFile(path)
+	old, err := readFile(context.Background(), path) // it is no pipe
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

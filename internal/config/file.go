@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"example.com/till/internal/atomicfile"
 	"example.com/till/internal/money"
 	"example.com/till/internal/place"
+	"example.com/till/internal/terminal"
 	"example.com/till/internal/usage"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout/sheet"
@@ -86,7 +88,7 @@ func (in Input) Load() (File, error) {
 	if err != nil {
 		return File{}, err
 	}
-	text, err := readFile(path)
+	text, err := readFile(in.Ctx, path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !named.IsDefault():
 		return File{}, &Error{Msg: "the configuration file that " + named.typed() +
@@ -103,93 +105,85 @@ func (in Input) Load() (File, error) {
 }
 
 // readFile reads a configuration file that only its owner can write or replace.
-func readFile(path string) ([]byte, error) {
+func readFile(ctx context.Context, path string) ([]byte, error) {
+	what := "the configuration file " + path
 	// one more byte than allowed, so that parse can refuse the file
-	return readChecked("the configuration file", path, maxFile+1, func(info fs.FileInfo) error {
-		switch {
-		case info.IsDir():
-			return failf("the configuration file %s is a directory: name a file", path)
-		case info.Mode().IsRegular(): // the place of a pipe or a device does not matter
-			return CheckOpened("the configuration file "+path, path, info)
-		}
-		return nil
-	})
+	return readChecked(ctx, what, path, maxFile+1,
+		func(info fs.FileInfo) error { return CheckTrust(what, path, info) })
 }
 
 // ReadApprovers returns the text of the file of those who may approve what is sent. Only this user and root
 // may be able to change the file, and every link and directory on the way to it.
 func (s Settings) ReadApprovers() ([]byte, error) {
-	path := s.Approvers
-	if path == "" {
+	if s.Approvers == "" {
 		return nil, failf("the profile %s requires %d approvals, and does not say who may approve", s.Profile, s.Approvals).
 			advise("type: till profile set %s approvers=/etc/till/allowed_signers", s.Profile)
 	}
-	const what = "the file of approvers"
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // opening a pipe may wait for ever
-		return nil, failf("%s %s is not a regular file: name a file", what, path)
+	what := "the file of approvers " + s.Approvers
+	if info, err := os.Stat(s.Approvers); err == nil && !info.Mode().IsRegular() { // opening a pipe may wait for ever
+		return nil, failf("%s is not a regular file: name a file", what)
 	}
-	text, err := readChecked(what, path, maxFile+1, func(info fs.FileInfo) error {
-		return CheckOpened(what+" "+path, path, info)
-	})
+	text, err := readChecked(context.Background(), what, s.Approvers, maxFile+1,
+		func(info fs.FileInfo) error { return CheckTrust(what, s.Approvers, info) })
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, failf("%s %s does not exist", what, path).
+		return nil, failf("%s does not exist", what).
 			advise("write a line for each person, in the format allowed_signers of ssh-keygen")
 	}
 	if err == nil && len(text) > maxFile {
-		err = failf("%s %s is larger than 1 MiB: it cannot be a list of people", what, path)
+		err = failf("%s is larger than 1 MiB: it cannot be a list of people", what)
 	}
 	return text, err
 }
 
-// readChecked reads the beginning of a file that passes a check. It checks and reads the same open file, so
-// nothing can replace the file in between. Its own errors do not show the path: it may be a key given by
-// mistake.
-func readChecked(what, path string, limit int64, check func(fs.FileInfo) error) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, failf("%s cannot be opened: %w", what, atomicfile.WithoutPath(err))
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, failf("%s cannot be looked at: %w", what, atomicfile.WithoutPath(err))
-	}
-	if err := check(info); err != nil {
-		return nil, err
-	}
-	data, err := io.ReadAll(io.LimitReader(f, limit))
-	if err != nil {
-		return nil, failf("%s cannot be read: %w", what, atomicfile.WithoutPath(err))
-	}
-	return data, nil
+// readChecked reads the beginning of a file that passes a check, or until ctx ends: a pipe may never have a writer.
+// It checks and reads the same open file, so nothing can replace the file in between. The place of a pipe or a
+// device does not matter, such as that of a shell's <(command). Its own errors show no path but that in what: it may
+// be a key given by mistake.
+func readChecked(
+	ctx context.Context, what, path string, limit int64, check func(fs.FileInfo) error,
+) ([]byte, error) {
+	return terminal.Interruptibly(ctx, func() ([]byte, error) {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, failf("%s cannot be opened: %w", what, atomicfile.WithoutPath(err))
+		}
+		defer f.Close()
+		info, err := f.Stat()
+		switch {
+		case err != nil:
+			return nil, failf("%s cannot be looked at: %w", what, atomicfile.WithoutPath(err))
+		case info.IsDir():
+			return nil, failf("%s is a directory: name a file", what)
+		case info.Mode().IsRegular():
+			if err := check(info); err != nil {
+				return nil, err
+			}
+		}
+		data, err := io.ReadAll(io.LimitReader(f, limit))
+		if err != nil {
+			return nil, failf("%s cannot be read: %w", what, atomicfile.WithoutPath(err))
+		}
+		return data, nil
+	})
 }
 
-// CheckOpened refuses an open file that another user can change, whatever is at its place by now, and a place
-// in which another user can put another file.
-func CheckOpened(what, path string, info fs.FileInfo) error {
-	if why := place.Distrust(info); why != "" {
-		return distrusted(what, path, why)
-	}
-	return checkWay(what, path)
-}
-
-// CheckTrust refuses a file that another user can change or replace. A file that does not exist passes: using
-// it reports the error.
-func CheckTrust(what, path string) error {
-	if err := checkWay(what, path); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
-}
-
-// checkWay refuses a file that another user can change or replace at any place on the way to it: the file,
-// its directory and all above it, each link, and the directories of what it leads to.
-func checkWay(what, path string) error {
+// CheckTrust refuses a file that another user can change or replace at any place on the way to it: the file, its
+// directory and all above it, each link, and the directories of what it leads to. It also refuses an open file that
+// another user can change, whatever is at its place by now. If none is open, a file that does not exist passes:
+// using it reports the error.
+func CheckTrust(what, path string, open fs.FileInfo) error {
 	at, err := filepath.Abs(path)
-	if err != nil {
-		return failf("the way to %s cannot be looked at: %w", what, err)
+	var bad *place.Untrusted
+	if err == nil {
+		bad, err = place.Way(at)
 	}
-	bad, err := place.Way(at)
+	if open != nil {
+		if why := place.Distrust(open); why != "" {
+			bad, err = &place.Untrusted{Path: path, Info: open, Why: why}, nil
+		}
+	} else if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	switch {
 	case err != nil:
 		return failf("the way to %s cannot be looked at: %w", what, err)
@@ -201,14 +195,10 @@ func checkWay(what, path string) error {
 	case bad.Info.IsDir():
 		what = "the directory " + bad.Path + " on the way to " + what
 	}
-	return distrusted(what, bad.Path, bad.Why)
-}
-
-func distrusted(what, path, why string) error {
-	e := failf("%s %s, who could send your money elsewhere", what, why)
-	if !strings.HasPrefix(why, "belongs") {
-		return e.advise("make it private: chmod go-w %s", usage.Quote(path))
+	e := failf("%s %s, who could send your money elsewhere", what, bad.Why)
+	if !strings.HasPrefix(bad.Why, "belongs") {
+		return e.advise("make it private: chmod go-w %s", usage.Quote(bad.Path))
 	}
 	return e.advise("look at what is in it, and type: chown %d %s; in a container, run as the user that it belongs to",
-		os.Geteuid(), usage.Quote(path))
+		os.Geteuid(), usage.Quote(bad.Path))
 }

@@ -51,7 +51,7 @@ func input(t *testing.T, path string, env func(string) string, args ...string) I
 	if env == nil {
 		env = noEnv
 	}
-	return Input{Flags: fs, Env: env, Home: t.TempDir(), SandboxCurrencies: func() []money.Entry { return nil }}
+	return Input{Ctx: t.Context(), Flags: fs, Env: env, Home: t.TempDir(), SandboxCurrencies: func() []money.Entry { return nil }}
 }
 
 func resolve(t *testing.T, path string, env func(string) string, args ...string) Settings {

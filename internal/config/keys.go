@@ -157,20 +157,16 @@ func ReadKey(ctx context.Context, stdin io.Reader) (string, error) {
 }
 
 // readKeyFile reads a file that only its owner may read, and no other user can replace. The mode means nothing
-// on Windows, and the place of a pipe does not matter, such as that of a shell's <(command).
+// on Windows.
 func readKeyFile(ctx context.Context, what, path string) (string, error) {
-	check := func(info fs.FileInfo) error {
-		if !info.Mode().IsRegular() {
-			return nil
-		}
+	data, err := readChecked(ctx, what, path, maxKeyText, func(info fs.FileInfo) error {
 		if mode := info.Mode().Perm(); mode&0o077 != 0 && runtime.GOOS != "windows" {
 			if err := openKey(what, path, mode); err != nil {
 				return err
 			}
 		}
-		return CheckOpened(what+", "+path+",", path, info)
-	}
-	data, err := terminal.Interruptibly(ctx, func() ([]byte, error) { return readChecked(what, path, maxKeyText, check) })
+		return CheckTrust(what+", "+path+",", path, info)
+	})
 	return trimNewline(string(data)), err
 }
 
@@ -181,7 +177,7 @@ func openKey(what, path string, mode fs.FileMode) error {
 		return failf("%s, %s, is open to others (mode %04o): make it private, and consider a new key", what, path, mode).
 			advise("type: chmod 600 %s", usage.Quote(path))
 	}
-	if place.Alone() && CheckTrust(what, path) == nil {
+	if place.Alone() && CheckTrust(what, path, nil) == nil {
 		return nil
 	}
 	return failf("%s, %s, is open to others (mode %04o), on a read-only mount where that cannot be changed and other users may read it", what, path, mode).
@@ -192,7 +188,7 @@ func openKey(what, path string, mode fs.FileMode) error {
 // of output.
 func (k Keys) runCommand(ctx context.Context, words []string) (string, error) {
 	// A person who can change the program can read the key, and choose it.
-	if err := CheckTrust("the program "+words[0]+" of "+keyCommand, words[0]); err != nil {
+	if err := CheckTrust("the program "+words[0]+" of "+keyCommand, words[0], nil); err != nil {
 		return "", err
 	}
 	limit := cmp.Or(k.commandLimit, commandLimit)

@@ -3,10 +3,33 @@
 package config
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
+	"time"
 )
+
+// TestLoadFromAPipe checks that a configuration can be a pipe, and that a signal ends the wait for one that nobody
+// writes to.
+func TestLoadFromAPipe(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pipe")
+	must(t, syscall.Mkfifo(path, 0o600))
+	in := input(t, path+"2", nil)
+	must(t, syscall.Mkfifo(path+"2", 0o600))
+	ctx, cancel := context.WithTimeout(in.Ctx, 20*time.Millisecond)
+	defer cancel()
+	in.Ctx = ctx
+	if _, err := Resolve(in); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("without a writer: %v", err)
+	}
+	go func() { _ = os.WriteFile(path, []byte("current: live\n"), 0) }()
+	if f, err := load(t, path); err != nil || f.Current != "live" {
+		t.Errorf("%+v, %v", f, err)
+	}
+}
 
 func TestLoadFromWhereOthersWrite(t *testing.T) {
 	path := write(t, "current: live\n")

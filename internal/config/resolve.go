@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 
 // Input is everything that settings are made from.
 type Input struct {
+	Ctx     context.Context     // ends the wait for a configuration that is a pipe
 	Flags   *pflag.FlagSet      // of AddFlags, or some of them: the persistent flags of the root command
 	Command *pflag.FlagSet      // the command's own flags, for settings with a local flag. May be nil
 	Env     func(string) string // os.Getenv, or a test's

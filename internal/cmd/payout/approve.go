@@ -284,7 +284,7 @@ func signerFor(s *cmdutil.Session, flags approveFlags, approvers approval.Approv
 		return nil, &config.Error{Msg: fmt.Sprintf("the key %s can be read by others (mode %04o)", flags.key, info.Mode().Perm()),
 			Advice: "make it private: chmod 600 " + flags.key + "; on a read-only mount, sign with a copy that only you can read"}
 	}
-	if err := config.CheckOpened("the key "+flags.key, flags.key, info); err != nil {
+	if err := config.CheckTrust("the key "+flags.key, flags.key, info); err != nil {
 		return nil, err
 	}
 	signer, err := ssh.ParsePrivateKey(text)
