@@ -24,7 +24,7 @@ func AuthCommand(a *cmdutil.App) *cobra.Command {
 
 func loginCommand(a *cmdutil.App) *cobra.Command {
 	store := "keyring"
-	cmd := &cobra.Command{
+	cmd := changing(a, keepsNoKey, &cobra.Command{
 		Use:   "login",
 		Short: "Store the key of the profile in use",
 		Args: func(_ *cobra.Command, given []string) error {
@@ -34,38 +34,33 @@ func loginCommand(a *cmdutil.App) *cobra.Command {
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if store != "keyring" && store != "file" {
-				return exit.UsageError("--store: a key is kept in the keyring or a file",
-					cmp.Or(near.Question(store, "", []string{"keyring", "file"}), "write keyring or file"))
-			}
-			s, err := startEdit(a, cmd, keepsNoKey)
-			if err != nil {
-				return err
-			}
-			if _, err := s.RequireBaseURL(); err != nil {
-				return err
-			}
-			key, err := newKey(s, cmd)
-			if err != nil {
-				return err
-			}
-			place := "the keyring"
-			if store == "file" {
-				place, err = s.Keys.StoreKeyFile(s.Settings, key)
-			} else {
-				err = s.Keys.StoreKey(s.Ctx, s.Settings, key)
-			}
-			if err != nil {
-				return err
-			}
-			a.NoteCommand([]string{"auth", "status"}, "the key for %s is kept in %s; try it with:", s.ServiceName(), place)
-			if a.IO.Env("TILL_API_KEY") != "" {
-				a.Note("TILL_API_KEY is set and overrides it")
-			}
-			return nil
-		},
-	}
+	}, func(s *cmdutil.Session, _ []string) error {
+		if store != "keyring" && store != "file" {
+			return exit.UsageError("--store: a key is kept in the keyring or a file",
+				cmp.Or(near.Question(store, "", []string{"keyring", "file"}), "write keyring or file"))
+		}
+		if _, err := s.RequireBaseURL(); err != nil {
+			return err
+		}
+		key, err := newKey(s)
+		if err != nil {
+			return err
+		}
+		place := "the keyring"
+		if store == "file" {
+			place, err = s.Keys.StoreKeyFile(s.Settings, key)
+		} else {
+			err = s.Keys.StoreKey(s.Ctx, s.Settings, key)
+		}
+		if err != nil {
+			return err
+		}
+		s.NoteCommand([]string{"auth", "status"}, "the key for %s is kept in %s; try it with:", s.ServiceName(), place)
+		if s.IO.Env("TILL_API_KEY") != "" {
+			s.Note("TILL_API_KEY is set and overrides it")
+		}
+		return nil
+	})
 	cmd.Flags().StringVar(&store, "store", store, "where to keep it: keyring or file")
 	cmdline.OfferWords(cmd, "store", "keyring", "file")
 	return cmd
@@ -73,8 +68,8 @@ func loginCommand(a *cmdutil.App) *cobra.Command {
 
 const keepsNoKey = "the profile sandbox keeps no key, its sandbox has one of its own"
 
-func newKey(s *cmdutil.Session, cmd *cobra.Command) (string, error) {
-	if cmd.Flags().Changed("api-key-file") {
+func newKey(s *cmdutil.Session) (string, error) {
+	if s.Cmd.Flags().Changed("api-key-file") {
 		key, _, err := s.Keys.Key(s.Ctx, s.Settings)
 		return key, err
 	}
@@ -92,34 +87,29 @@ func newKey(s *cmdutil.Session, cmd *cobra.Command) (string, error) {
 }
 
 func logoutCommand(a *cmdutil.App) *cobra.Command {
-	return &cobra.Command{
+	return changing(a, keepsNoKey, &cobra.Command{
 		Use:   "logout",
 		Short: "Remove the key that till auth login has stored",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := startEdit(a, cmd, keepsNoKey)
-			if err != nil {
-				return err
-			}
-			removed, err := s.Keys.DeleteKey(s.Ctx, s.Settings)
-			if err != nil {
-				return err
-			}
-			for _, place := range removed {
-				a.Note("the key is removed from %s", place)
-			}
-			if removed == nil {
-				a.Note("there was no key to remove")
-			}
-			left, err := config.Resolve(a.Input(cmd)) // s.Settings may name the key file that is gone now
-			if err != nil {
-				return err
-			}
-			if source := s.Keys.Source(left); source.Kind != config.FromKeyring {
-				a.Note("a key is still there, and comes from %s", source.Phrase())
-			}
-			return nil
-		},
-	}
+	}, func(s *cmdutil.Session, _ []string) error {
+		removed, err := s.Keys.DeleteKey(s.Ctx, s.Settings)
+		if err != nil {
+			return err
+		}
+		for _, place := range removed {
+			s.Note("the key is removed from %s", place)
+		}
+		if removed == nil {
+			s.Note("there was no key to remove")
+		}
+		left, err := config.Resolve(a.Input(s.Cmd)) // s.Settings may name the key file that is gone now
+		if err != nil {
+			return err
+		}
+		if source := s.Keys.Source(left); source.Kind != config.FromKeyring {
+			s.Note("a key is still there, and comes from %s", source.Phrase())
+		}
+		return nil
+	})
 }
 
 func statusCommand(a *cmdutil.App) *cobra.Command {

@@ -50,13 +50,12 @@ func currencyListCommand(a *cmdutil.App) *cobra.Command {
 }
 
 func currencySetCommand(a *cmdutil.App) *cobra.Command {
-	cmd := &cobra.Command{
+	cmd := changing(a, fixedCurrencies(), &cobra.Command{
 		Use:               "set CODE --kind crypto|fiat --decimals N",
 		Short:             "Add a currency, or change what till knows about one",
 		Args:              cmdline.Args("CODE"),
 		ValidArgsFunction: cmdline.FirstArg(a.CompleteCurrencies),
-		RunE:              func(cmd *cobra.Command, args []string) error { return setCurrency(a, cmd, args[0]) },
-	}
+	}, func(s *cmdutil.Session, args []string) error { return setCurrency(s, args[0]) })
 	f := cmd.Flags()
 	f.String("kind", "", "crypto or fiat; optional if the code is known")
 	f.Int("decimals", 0, "how many decimals the service counts")
@@ -69,17 +68,13 @@ func currencySetCommand(a *cmdutil.App) *cobra.Command {
 	return cmd
 }
 
-func setCurrency(a *cmdutil.App, cmd *cobra.Command, code string) error {
-	s, err := startEdit(a, cmd, fixedCurrencies())
-	if err != nil {
-		return err
-	}
+func setCurrency(s *cmdutil.Session, code string) error {
 	settings := map[string]string{}
 	if known, ok := money.NewRegistry().Lookup(code); ok {
 		code = known.Code // the service knows this spelling
 	}
 	for _, flag := range []string{"kind", "decimals", "memo", "address-format"} {
-		if f := cmd.Flag(flag); f.Changed {
+		if f := s.Cmd.Flag(flag); f.Changed {
 			settings[strings.ReplaceAll(flag, "-", "_")] = f.Value.String()
 		}
 	}
@@ -87,14 +82,14 @@ func setCurrency(a *cmdutil.App, cmd *cobra.Command, code string) error {
 		return exit.UsageError(fmt.Sprintf("--address-format: there is no format %q", format),
 			cmp.Or(near.Question(format, "", formats), "write one of "+strings.Join(formats, ", ")))
 	}
-	err = edit(a, cmd, func(d *config.Document) error { return d.SetCurrency(s.Profile, code, settings) })
+	err := edit(s.App, s.Cmd, func(d *config.Document) error { return d.SetCurrency(s.Profile, code, settings) })
 	if err != nil {
 		return err
 	}
-	a.Note("the currency %s is set in %s", code, currencyPlace(s))
+	s.Note("the currency %s is set in %s", code, currencyPlace(s))
 	n := money.ISODecimals(code)
 	if given := settings["decimals"]; n != money.Unknown && given != "" && given != strconv.Itoa(n) {
-		a.Note("ISO 4217 has other decimals for %s: %d, and not %s. Compare a payment with the merchant panel: till currency check %s",
+		s.Note("ISO 4217 has other decimals for %s: %d, and not %s. Compare a payment with the merchant panel: till currency check %s",
 			code, n, given, code)
 	}
 	return nil
@@ -118,7 +113,7 @@ func currencyPlace(s *cmdutil.Session) string {
 }
 
 func currencyRemoveCommand(a *cmdutil.App) *cobra.Command {
-	return &cobra.Command{
+	return changing(a, fixedCurrencies(), &cobra.Command{
 		Use:   "remove CODE",
 		Short: "Remove what till currency set has written",
 		Args:  cmdline.Args("CODE"),
@@ -129,19 +124,13 @@ func currencyRemoveCommand(a *cmdutil.App) *cobra.Command {
 			}
 			return cmdutil.CompleteCodes(s.Own, typed), cobra.ShellCompDirectiveNoFileComp
 		}),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := startEdit(a, cmd, fixedCurrencies())
-			if err != nil {
-				return err
-			}
-			err = edit(a, cmd, func(d *config.Document) error { return d.RemoveCurrency(s.Profile, args[0]) })
-			if err != nil {
-				return err
-			}
-			a.Note("the currency %s is removed from %s", args[0], currencyPlace(s))
-			return nil
-		},
-	}
+	}, func(s *cmdutil.Session, args []string) error {
+		err := edit(a, s.Cmd, func(d *config.Document) error { return d.RemoveCurrency(s.Profile, args[0]) })
+		if err != nil {
+			return err
+		}
+		return s.Note("the currency %s is removed from %s", args[0], currencyPlace(s))
+	})
 }
 
 type currencyRow struct {

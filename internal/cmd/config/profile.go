@@ -219,15 +219,19 @@ func profileRemoveCommand(a *cmdutil.App) *cobra.Command {
 	}
 }
 
-// startEdit starts a command that changes something for the profile in use. The profile sandbox cannot be
+// changing completes a command that changes something for the profile in use. The profile sandbox cannot be
 // changed, and why is the message for it.
-func startEdit(a *cmdutil.App, cmd *cobra.Command, why string) (*cmdutil.Session, error) {
-	cmdline.Declared(cmd, cmdline.Files)
-	s, err := a.Start(cmd)
-	if err == nil && s.Sandbox {
-		err = exit.UsageError(why, "choose another profile with --profile")
-	}
-	return s, err
+func changing(
+	a *cmdutil.App, why string, cmd *cobra.Command, run func(*cmdutil.Session, []string) error,
+) *cobra.Command {
+	cmd.RunE = a.WithSession(func(s *cmdutil.Session, args []string) error {
+		cmdline.Declared(cmd, cmdline.Files)
+		if s.Sandbox {
+			return exit.UsageError(why, "choose another profile with --profile")
+		}
+		return run(s, args)
+	})
+	return cmd
 }
 
 func edit(a *cmdutil.App, cmd *cobra.Command, change func(*config.Document) error) error {
