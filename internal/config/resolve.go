@@ -27,10 +27,10 @@ type Input struct {
 	SandboxCurrencies func() []money.Entry
 }
 
-// choice returns the value of a flag, or else of a variable. The value of a flag may be empty.
-func (in Input) choice(flag, variable string) (string, Origin) {
-	if f := in.Flags.Lookup(flag); f != nil && f.Changed {
-		return f.Value.String(), Origin{Kind: FromFlag, Name: flag}
+// typed returns what a person typed for a setting: the value of a flag, which may be empty, or else of a variable.
+func (in Input) typed(f *pflag.Flag, variable string) (string, Origin) {
+	if f != nil && f.Changed {
+		return f.Value.String(), Origin{Kind: FromFlag, Name: f.Name}
 	}
 	if text := in.Env(variable); text != "" {
 		return text, Origin{Kind: FromVariable, Name: variable}
@@ -38,12 +38,9 @@ func (in Input) choice(flag, variable string) (string, Origin) {
 	return "", Origin{}
 }
 
-// bound returns the flag that a setting is read from, or nil.
-func (in Input) bound(s setting) *pflag.Flag {
-	if s.local != "" && in.Command != nil {
-		return in.Command.Lookup(s.local)
-	}
-	return in.Flags.Lookup(s.flag)
+// choice returns what a person typed to choose the profile or the file.
+func (in Input) choice(flag, variable string) (string, Origin) {
+	return in.typed(in.Flags.Lookup(flag), variable)
 }
 
 // Resolve loads the configuration, chooses the profile, and returns every setting.
@@ -121,40 +118,31 @@ func (s *Settings) merge(in Input) error {
 		if row.def != nil {
 			v.SetDefault(row.key, row.def)
 		}
-		text, set, from := s.withoutFlag(in, row)
-		if set {
-			texts[row.key] = text
+		f := in.Flags.Lookup(row.flag)
+		if row.local != "" && in.Command != nil {
+			f = in.Command.Lookup(row.local)
 		}
-		if f := in.bound(row); f != nil {
+		if f != nil {
 			if err := v.BindPFlag(row.key, f); err != nil {
 				return err
 			}
-			if f.Changed {
-				text, from = f.Value.String(), Origin{Kind: FromFlag, Name: f.Name}
-			}
 		}
-		if s.origins[row.key] = from; from.typed() != "" { // the others were checked when the file was read
+		text, from := in.typed(f, row.env)
+		if from.typed() != "" { // what is not typed was checked when the file was read
 			if err := row.checkTyped(text); err != nil {
 				return wrongValue(from.Kind == FromFlag, from.typed(), err)
 			}
+		} else if s.profile.Text(row.key) != "" {
+			from = Origin{Kind: FromProfile, Name: s.Profile}
+			if text = s.profile.Values[row.key]; row.home {
+				text = expandHome(s.home, text)
+			}
+		}
+		if s.origins[row.key] = from; from.Kind != FromFlag && text != "" {
+			texts[row.key] = text
 		}
 	}
 	return v.MergeConfigMap(texts)
-}
-
-// withoutFlag returns the value of a setting's variable, or else of the profile, and where it comes from.
-func (s *Settings) withoutFlag(in Input, row setting) (text string, set bool, from Origin) {
-	if typed := in.Env(row.env); typed != "" {
-		return typed, true, Origin{Kind: FromVariable, Name: row.env}
-	}
-	text, set = s.profile.Values[row.key]
-	if set && row.home {
-		text = expandHome(s.home, text)
-	}
-	if set || len(s.profile.Lists[row.key]) > 0 || row.key == keyCurrency && len(s.profile.Currencies) > 0 {
-		from = Origin{Kind: FromProfile, Name: s.Profile}
-	}
-	return text, set, from
 }
 
 // wrongValue returns the error for a value of a setting. A dangerous value is not a usage error.
