@@ -54,7 +54,7 @@ func TestServiceCheckFindsChoices(t *testing.T) {
 				opts = append(opts, sandbox.WithSetting(name, value))
 			}
 			name, value, _ := strings.Cut(settings[0], "=")
-			if got := checkedService(t, opts...); got[name] != value {
+			if got := checkedService(t, sandbox.Start(t, opts...)); got[name] != value {
 				t.Errorf("%s is found as %q: %v", name, got[name], got)
 			}
 		})
@@ -69,7 +69,7 @@ func TestServiceCheckNamesSettings(t *testing.T) {
 		known[s.Name] = s.Default
 	}
 	docs := pageText(t, "docs/interface-gaps.md")
-	for name := range checkedService(t, sandbox.WithSeed("demo")) {
+	for name := range checkedService(t, sandbox.Start(t, sandbox.WithSeed("demo"))) {
 		if known[name] != "" && !strings.Contains(docs, "`"+name+"`†") {
 			t.Errorf("docs/interface-gaps.md does not say that it looks at %s", name)
 		}
@@ -79,10 +79,21 @@ func TestServiceCheckNamesSettings(t *testing.T) {
 	}
 }
 
+// TestServiceCheckReadsOn checks that records that cannot be read as withdrawals are told, and end nothing.
+func TestServiceCheckReadsOn(t *testing.T) {
+	t.Parallel()
+	box := sandbox.Start(t)
+	_, err := box.AddFault(sandbox.Fault{Do: "respond", On: "POST /api/merchant_withdrawal/list",
+		Body: json.RawMessage(`{"status": 200, "body": {"page_content": [{"id": "x"}], "page_count": 1, "total": 2}}`)})
+	must(t, err)
+	if got := checkedService(t, box); got["records"] != "unreadable" || got["default_page_size"] != "1" {
+		t.Errorf("%v", got)
+	}
+}
+
 // checkedService returns what till service check finds, by choice.
-func checkedService(t *testing.T, opts ...sandbox.Option) map[string]string {
+func checkedService(t *testing.T, box *sandbox.Running) map[string]string {
 	t.Helper()
-	box := sandbox.Start(t, opts...)
 	f := till(t, []string{"TILL_PROFILE=sandbox", "TILL_BASE_URL=" + box.URL, "TILL_API_KEY=" + box.Key()},
 		"service", "check", "-o", "json")
 	var found []struct{ Choice, Found string }

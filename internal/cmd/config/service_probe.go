@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/exit"
 	"example.com/till/pkg/api"
 )
 
@@ -142,12 +143,12 @@ func (p *probe) pageSizes() {
 	default:
 		p.tell("max_page_size", "", "a page of %d is answered with %d of %d withdrawals", sample+1, rows, got.Total)
 	}
-	page, refused := p.raw("/api/merchant_withdrawal/list?page="+strconv.Itoa(p.first), noFilter)
-	switch rows := rowsOf(page); {
+	shown, total, refused := p.raw("/api/merchant_withdrawal/list?page="+strconv.Itoa(p.first), noFilter)
+	switch {
 	case refused != nil:
 		p.tell("default_page_size", "", "a request without page_size is refused with HTTP %d", refused.Status)
-	case int64(rows) < page.Total:
-		p.tell("default_page_size", strconv.Itoa(rows), "a request without page_size")
+	case int64(shown) < total:
+		p.tell("default_page_size", strconv.Itoa(shown), "a request without page_size")
 	default:
 		p.tell("default_page_size", "", "a request without page_size is answered with all withdrawals")
 	}
@@ -155,16 +156,23 @@ func (p *probe) pageSizes() {
 
 const noFilter = `{"currencies":[],"tags":[]}`
 
-// raw makes a list request that the methods of the client do not make, unless a call has failed.
-func (p *probe) raw(path, body string) (page api.WithdrawalPage, refused *api.Error) {
-	if p.err == nil {
-		answer, err := p.client.Do(p.s.Ctx, "POST", path, json.RawMessage(body))
-		if err == nil {
-			err = json.Unmarshal(answer, &page)
-		}
-		refused = p.refusal(err)
+// raw makes a list request that the methods of the client do not make, unless a call has failed. It counts the
+// records, which need not be readable.
+func (p *probe) raw(path, body string) (rows int, total int64, refused *api.Error) {
+	if p.err != nil {
+		return 0, 0, nil
 	}
-	return page, refused
+	var page struct {
+		Content []json.RawMessage `json:"page_content"`
+		Total   int64             `json:"total"`
+	}
+	answer, err := p.client.Do(p.s.Ctx, "POST", path, json.RawMessage(body))
+	if err == nil {
+		if err = json.Unmarshal(answer, &page); err != nil {
+			err = &exit.Error{Code: exit.ReadFailed, Err: err, Msg: "the answer to POST " + path + " is no list: " + err.Error()}
+		}
+	}
+	return len(page.Content), page.Total, p.refusal(err)
 }
 
 func (p *probe) read() {
