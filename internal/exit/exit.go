@@ -56,7 +56,7 @@ type ErrorKind struct {
 	Retryable bool   `json:"retryable"` // whether the same command again may help
 }
 
-// ExitCodes returns all exit codes: till returns no other of its own. Of several with the same kind, the
+// Codes returns all exit codes: till returns no other of its own. Of several with the same kind, the
 // first is the one that every command may return.
 func Codes() []ErrorKind {
 	return []ErrorKind{
@@ -256,38 +256,28 @@ func codeOf(kind payout.Kind) int {
 	return cmp.Or(codes[kind], Unknown)
 }
 
-func codeOfCreate(e *api.Error) int {
+// explainCreate explains the failure of a call that creates something.
+func explainCreate(e *api.Error) (code int, todo payout.Hint) {
 	switch {
 	case e.Outcome == api.NotSent && errors.Is(e, context.Canceled):
-		return Interrupted
+		return Interrupted, payout.Hint{}
 	case e.Outcome == api.NotSent:
-		return Unreachable
+		return Unreachable, payout.NewHint(cmp.Or(hintOfConnection(e), "it is safe to run the same command again"))
 	case e.Outcome != api.Rejected:
-		return Unknown
+		return Unknown, payout.NewHint("do not send it again: look in the merchant panel whether it is there")
 	case e.Status == 401 || e.Status == 403:
-		return Unauthorized
+		return Unauthorized, payout.NewHint("check the key", "auth", "status")
+	case e.Status == 429 && e.RetryAfter > 0:
+		return RateLimited, payout.NewHint("run it again after " + e.RetryAfter.String())
 	case e.Status == 429:
-		return RateLimited
+		return RateLimited, payout.NewHint("run it again later")
 	}
-	return Rejected
+	return Rejected, payout.Hint{}
 }
 
 func explainCall(e *api.Error) (code int, todo payout.Hint) {
 	if e.Outcome != api.Failed {
-		switch code = codeOfCreate(e); code {
-		case Unknown:
-			todo = payout.NewHint("do not send it again: look in the merchant panel whether it is there")
-		case Unreachable:
-			todo = payout.NewHint(cmp.Or(hintOfConnection(e), "it is safe to run the same command again"))
-		case Unauthorized:
-			todo = payout.NewHint("check the key", "auth", "status")
-		case RateLimited:
-			todo = payout.NewHint("run it again later")
-			if e.RetryAfter > 0 {
-				todo = payout.NewHint("run it again after " + e.RetryAfter.String())
-			}
-		}
-		return code, todo
+		return explainCreate(e)
 	}
 	switch {
 	case errors.Is(e.Err, context.Canceled):
@@ -362,7 +352,7 @@ func (w About) Or(other About) About {
 	return w
 }
 
-// aboutError collects what the errors in a chain are about. The outermost one decides.
+// AboutError collects what the errors in a chain are about. The outermost one decides.
 func AboutError(err error) About {
 	var (
 		w       About

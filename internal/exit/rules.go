@@ -5,8 +5,8 @@ import (
 	"example.com/till/pkg/payout"
 )
 
-// Rule is a rule that refuses, with the exit code of exitRefused. Duplicate has that of ExitUnknown or
-// ExitBusy as long as the other order is unknown or being sent.
+// Rule is a rule that refuses, with the exit code Refused. Duplicate has Unknown or Busy as long as the other order
+// is unknown or being sent.
 type Rule struct {
 	Name    string `json:"rule" schema:"rule"`
 	Meaning string `json:"meaning"`

@@ -32,8 +32,8 @@ func Forwarded() (signals chan os.Signal, release func()) {
 // another to the whole group. A program that takes a second signal as "stop at once" must not see two.
 const echo = 100 * time.Millisecond
 
-// Run runs a command to its end and forwards signals to it. The command shares our process group or gets its
-// own.
+// Run runs a command to its end and forwards signals to it, but not the echo of one. The command shares our process
+// group or gets its own.
 func Run(cmd *exec.Cmd, shared bool, signals <-chan os.Signal) error {
 	// The system ends the child when the thread that started it ends. This keeps the thread as long as the
 	// child.
@@ -43,34 +43,23 @@ func Run(cmd *exec.Cmd, shared bool, signals <-chan os.Signal) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	gone, passed := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(passed)
-		passOn(cmd.Process, shared, signals, gone)
-	}()
-	err := cmd.Wait()
-	close(gone)
-	<-passed
-	// The command succeeded, but a process that it started still holds one of its pipes.
-	if errors.Is(err, exec.ErrWaitDelay) {
-		return nil
-	}
-	return err
-}
-
-// passOn delivers signals to the child until it is gone, but not the echo of one.
-func passOn(child *os.Process, shared bool, signals <-chan os.Signal, gone <-chan struct{}) {
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
 	last := map[os.Signal]time.Time{}
 	for {
 		select {
-		case <-gone:
-			return
 		case sig := <-signals:
 			now := time.Now()
 			if now.Sub(last[sig]) > echo {
-				deliver(child, shared, sig)
+				deliver(cmd.Process, shared, sig)
 			}
 			last[sig] = now
+		case err := <-ended:
+			// The command succeeded, but a process that it started still holds one of its pipes.
+			if errors.Is(err, exec.ErrWaitDelay) {
+				return nil
+			}
+			return err
 		}
 	}
 }
