@@ -27,7 +27,7 @@ type Spinner struct {
 	begun time.Time
 	text  func(room int) string // what the line says, in at most room columns
 	shown bool
-	done  chan struct{} // nil if there is no line
+	next  *time.Timer // draws the line again; nil if there is none
 }
 
 const (
@@ -49,49 +49,37 @@ func (s *Spinner) show(text func(room int) string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.text = text
-	if s.Out == nil || s.Dumb || s.done != nil {
+	if s.Out == nil || s.Dumb || s.next != nil {
 		return
 	}
-	s.begun, s.done = time.Now(), make(chan struct{})
-	go s.spin(s.done)
-}
-
-func (s *Spinner) spin(done <-chan struct{}) {
-	pause := time.NewTimer(patience)
-	defer pause.Stop()
-	for frame := 0; ; frame++ {
-		select {
-		case <-done:
-			return
-		case <-pause.C:
-			s.draw(done, frame)
-			pause.Reset(redraw)
-		}
-	}
+	s.begun = time.Now()
+	s.next = time.AfterFunc(patience, s.draw)
 }
 
 // frames are the shapes of the sign that moves.
 var frames = []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
 
-func (s *Spinner) draw(done <-chan struct{}, frame int) {
+func (s *Spinner) draw() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.done != done { // stopped in between
+	since := time.Since(s.begun)
+	if s.next == nil || since < patience { // stopped in between, and perhaps begun again
 		return
 	}
 	room := terminal.Width(s.Out) - len(". ") - 1 // a line as wide as the terminal may break
-	line := string(frames[frame%len(frames)]) + " " + render.Cut(s.text(max(room, 1)), max(room, 1))
-	io.WriteString(s.Out, erase+line+"\r")
+	frame := string(frames[int(since/redraw)%len(frames)])
+	io.WriteString(s.Out, erase+frame+" "+render.Cut(s.text(max(room, 1)), max(room, 1))+"\r")
 	s.shown = true
+	s.next.Reset(redraw)
 }
 
 // Stop removes the line from the screen.
 func (s *Spinner) Stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.done != nil {
-		close(s.done)
-		s.done = nil
+	if s.next != nil {
+		s.next.Stop()
+		s.next = nil
 	}
 	s.clear()
 }
