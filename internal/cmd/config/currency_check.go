@@ -37,7 +37,7 @@ func currencyCheckCommand(a *cmdutil.App) *cobra.Command {
 func checkCurrencies(
 	s *cmdutil.Session, out cmdutil.Output[currencyCheck], args, invoices []string, reseller string,
 ) error {
-	c := checker{money: s.Money}
+	c := checker{money: s.Money, rows: map[api.Currency]*currencyCheck{}}
 	filter, err := c.choose(args)
 	if err != nil {
 		return err
@@ -85,11 +85,11 @@ func (c *checker) choose(named []string) (filter api.WithdrawalFilter, err error
 	if err != nil {
 		return filter, err
 	}
-	c.only = &only
 	if only.Kind == api.Crypto { // a withdrawal of any currency may have an amount in a fiat one
 		filter.Currencies = []api.Currency{only}
 	}
 	c.row(only)
+	c.only = true
 	return filter, nil
 }
 
@@ -128,30 +128,25 @@ type currencyCheck struct {
 
 type checker struct {
 	money money.Registry
-	only  *api.Currency // nil: all currencies
-	rows  []*currencyCheck
+	only  bool                            // the rows that are there, and no others
+	rows  map[api.Currency]*currencyCheck // by kind and code in small letters
 }
 
 // row returns the row of a currency or of the unit of an amount, or nil if it is not asked for.
 func (c *checker) row(u api.Currency) *currencyCheck {
-	kind := strings.ToLower(string(u.Kind))
-	for _, r := range c.rows {
-		if r.Kind == kind && strings.EqualFold(r.Code, u.Code) {
-			return r
-		}
-	}
-	if c.only != nil && len(c.rows) > 0 {
-		return nil
+	key := api.Currency{Kind: u.Kind, Code: strings.ToLower(u.Code)}
+	if r := c.rows[key]; r != nil || c.only {
+		return r
 	}
 	e, known := c.money.Lookup(u.Code)
 	if !known || e.Kind != u.Kind {
 		e = money.Entry{Code: u.Code, Kind: u.Kind, Decimals: money.Unknown}
 	}
-	r := &currencyCheck{Code: e.Code, Kind: kind}
+	r := &currencyCheck{Code: e.Code, Kind: strings.ToLower(string(u.Kind))}
 	if e.Decimals != money.Unknown {
 		r.Decimals = &e.Decimals
 	}
-	c.rows = append(c.rows, r)
+	c.rows[key] = r
 	return r
 }
 
@@ -222,9 +217,8 @@ func (c *checker) amount(a api.Amount, of string) {
 	}
 }
 
-func (c *checker) result() []currencyCheck {
-	all := make([]currencyCheck, len(c.rows))
-	for i, r := range c.rows {
+func (c *checker) result() (all []currencyCheck) {
+	for _, r := range c.rows {
 		switch {
 		case r.Decimals == nil:
 			r.Finding = "unset"
@@ -235,7 +229,7 @@ func (c *checker) result() []currencyCheck {
 		default:
 			r.Finding = "compare"
 		}
-		all[i] = *r
+		all = append(all, *r)
 	}
 	slices.SortFunc(all, func(a, b currencyCheck) int {
 		return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Code, b.Code))

@@ -372,7 +372,7 @@ func (p *probe) sent() {
 
 // decimals says what till currency check can tell.
 func (p *probe) decimals() {
-	c := checker{money: p.s.Money}
+	c := checker{money: p.s.Money, rows: map[api.Currency]*currencyCheck{}}
 	for _, w := range p.rows {
 		c.withdrawal(w)
 	}
