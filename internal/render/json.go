@@ -46,125 +46,99 @@ func Encode(value any) []byte {
 // Line is Encode with the invisible characters in strings escaped, as in Safe.
 func Line(value any) string { return escapeJSON(string(Encode(value)), hidden) }
 
-// listIDs writes a line for each row.
-func listIDs(out *bufio.Writer, ids iter.Seq2[string, error]) error {
-	for id, err := range ids {
-		if err != nil {
-			return err
-		}
-		if _, err := out.WriteString(Safe(id) + "\n"); err != nil {
-			return err
-		}
+// notation is how rows are written one after another.
+type notation struct {
+	begin, between, end string
+	empty               string // in place of begin and end if there are no rows
+
+	// row returns the text of a row, which it may make in the buffer. Nil: as it is.
+	row func(b *bytes.Buffer, text []byte) ([]byte, error)
+}
+
+// lines has one row a line, as it is.
+func lines() notation { return notation{between: "\n", end: "\n"} }
+
+// notation returns how JSON is written, for --jq and --template as one value. A single thing is not in an array.
+func (o Options) notation(single bool) notation {
+	switch n := lines(); {
+	case o.scripted() && single:
+		return notation{}
+	case o.scripted():
+		return notation{begin: "[", between: ",", end: "]", empty: "[]"}
+	case o.Format == JSONL:
+		n.row = onOneLine
+		return n
+	case o.Format == YAML:
+		n.empty, n.row = "[]\n", yamlOf(single)
+		return n
+	case single:
+		n.row = indented("")
+		return n
 	}
-	return nil
+	return notation{begin: "[\n  ", between: ",\n  ", end: "\n]\n", empty: "[]\n", row: indented("  ")}
+}
+
+// write writes the rows as they come. If they break off, an array stays open: see the package documentation. A
+// million rows are common, so it looks at nothing twice and allocates nothing.
+func (n notation) write(out io.Writer, rows iter.Seq2[[]byte, error]) error {
+	var b bytes.Buffer
+	before, end := n.begin, n.empty
+	for text, err := range rows {
+		if b.Reset(); err == nil && n.row != nil {
+			text, err = n.row(&b, text)
+		}
+		if err != nil {
+			if end == n.end { // after another row
+				io.WriteString(out, "\n")
+			}
+			return err
+		}
+		io.WriteString(out, before) // out keeps its first error
+		if _, err := out.Write(text); err != nil {
+			return err
+		}
+		before, end = n.between, n.end
+	}
+	_, err := io.WriteString(out, end)
+	return err
 }
 
 // listTexts writes the JSON of rows, or what --jq, --template or YAML make of it.
 func (o Options) listTexts(out *bufio.Writer, texts iter.Seq2[[]byte, error], single bool) error {
-	if o.Filter == nil && o.Template == "" {
-		switch o.Format {
-		case JSON:
-			return listJSON(out, texts, single)
-		case JSONL:
-			return listLines(out, texts)
-		}
-		return listYAML(out, texts, single)
+	if !o.scripted() {
+		return o.notation(single).write(out, texts)
 	}
-	value, err := join(texts, single)
-	switch {
+	var value bytes.Buffer
+	switch err := o.notation(single).write(&value, texts); {
 	case err != nil:
 		return err
 	case o.Filter != nil:
-		return unwritable(o.Filter(value, out))
+		return unwritable(o.Filter(value.Bytes(), out))
 	}
-	return execute(out, o, value)
+	return execute(out, o, value.Bytes())
 }
 
-// listJSON writes the array as its elements come. If they break off, the array stays open: see the package
-// documentation. A single thing is not an array.
-func listJSON(out *bufio.Writer, texts iter.Seq2[[]byte, error], single bool) error {
-	begin, end, prefix := "[\n  ", "\n]\n", "  "
-	if single {
-		begin, end, prefix = "", "\n", ""
+// onOneLine returns JSON on one line. Text without a line break is one already.
+func onOneLine(b *bytes.Buffer, text []byte) ([]byte, error) {
+	if len(text) > 0 && bytes.IndexByte(text, '\n') < 0 && bytes.IndexByte(text, '\r') < 0 {
+		return text, nil
 	}
-	var indented bytes.Buffer
-	before := begin
-	for text, err := range texts {
-		indented.Reset()
-		if err == nil {
-			err = indent(&indented, text, prefix)
-		}
-		if err != nil {
-			if before != begin {
-				out.WriteByte('\n')
-			}
-			return err
-		}
-		out.WriteString(before)
-		if _, err := out.Write(indented.Bytes()); err != nil {
-			return err
-		}
-		before = ",\n  "
-	}
-	if before == begin {
-		end = "[]\n"
-	}
-	_, err := out.WriteString(end)
-	return err
+	err := json.Compact(b, text)
+	return b.Bytes(), notJSON(err)
 }
 
-// listLines writes a line for each row. A million rows are common, so it looks at nothing twice and allocates
-// nothing: text without a line break is already a line.
-func listLines(out *bufio.Writer, texts iter.Seq2[[]byte, error]) error {
-	var compacted bytes.Buffer
-	for text, err := range texts {
-		if err != nil {
-			return err
-		}
-		if len(text) == 0 || bytes.IndexByte(text, '\n') >= 0 || bytes.IndexByte(text, '\r') >= 0 {
-			compacted.Reset()
-			if err := json.Compact(&compacted, text); err != nil {
-				return notJSON(err)
-			}
-			text = compacted.Bytes()
-		}
-		if _, err := out.Write(text); err != nil {
-			return err
-		}
-		if err := out.WriteByte('\n'); err != nil {
-			return err
-		}
+// indented is json.Indent without the spaces around the text.
+func indented(prefix string) func(*bytes.Buffer, []byte) ([]byte, error) {
+	return func(b *bytes.Buffer, text []byte) ([]byte, error) {
+		err := json.Indent(b, bytes.TrimSpace(text), prefix, "  ")
+		return b.Bytes(), notJSON(err)
 	}
-	return nil
-}
-
-// join returns the JSON of all rows as one array, or that of a single thing.
-func join(texts iter.Seq2[[]byte, error], single bool) ([]byte, error) {
-	array := []byte{'['}
-	for text, err := range texts {
-		if err != nil {
-			return nil, err
-		}
-		if single {
-			return text, nil
-		}
-		if len(array) > 1 {
-			array = append(array, ',')
-		}
-		array = append(array, text...)
-	}
-	return append(array, ']'), nil
-}
-
-// indent is json.Indent without the spaces around the text.
-func indent(to *bytes.Buffer, text []byte, prefix string) error {
-	if err := json.Indent(to, bytes.TrimSpace(text), prefix, "  "); err != nil {
-		return notJSON(err)
-	}
-	return nil
 }
 
 func notJSON(err error) error {
+	if err == nil {
+		return nil
+	}
 	return &WriteError{Err: fmt.Errorf("it is not JSON: %w", err)}
 }
 

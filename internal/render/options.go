@@ -40,9 +40,12 @@ type Options struct {
 	Screen    bool                    // the output is a terminal: data is escaped as by Screen
 }
 
+// scripted reports whether a filter or a template decides the output.
+func (o Options) scripted() bool { return o.Filter != nil || o.Template != "" }
+
 // tabular reports whether the output is made of cells, and not of JSON.
 func (o Options) tabular() bool {
-	return o.Filter == nil && o.Template == "" && (o.Format == "" || o.Format == Table || o.Format == CSV)
+	return !o.scripted() && (o.Format == "" || o.Format == Table || o.Format == CSV)
 }
 
 // check returns a *usage.Error if the options do not suit a view with columns of these names, with or without

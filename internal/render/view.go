@@ -167,7 +167,7 @@ func (v View[T]) print(w io.Writer, o Options, items iter.Seq2[T, error], single
 	return o.output(w, func(out *bufio.Writer) error {
 		switch {
 		case o.Quiet:
-			return listIDs(out, convert(items, v.ID))
+			return lines().write(out, convert(items, func(item T) []byte { return []byte(Safe(v.ID(item))) }))
 		case !o.tabular():
 			return o.listTexts(out, convert(items, v.JSON.Text), single)
 		case o.Format == CSV:

@@ -1,58 +1,34 @@
 package render
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"iter"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
 
-// listYAML writes each row as a sequence of one. Together, these lines are the sequence of all rows. A single
-// thing is not a sequence.
-func listYAML(out *bufio.Writer, texts iter.Seq2[[]byte, error], single bool) error {
-	empty := true
-	for text, err := range texts {
-		if err == nil {
-			err = writeYAML(out, text, !single)
-		}
+// yamlOf writes a row as a sequence of one. Together, these lines are the sequence of all rows. A single thing
+// is not a sequence.
+func yamlOf(single bool) func(*bytes.Buffer, []byte) ([]byte, error) {
+	return func(b *bytes.Buffer, text []byte) ([]byte, error) {
+		decoder := json.NewDecoder(bytes.NewReader(text))
+		decoder.UseNumber()
+		node, err := yamlNode(decoder)
 		if err != nil {
-			return err
+			return nil, notJSON(err)
 		}
-		empty = false
+		if !single {
+			node = &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{node}}
+		}
+		encoder := yaml.NewEncoder(b) // it panics if its writer fails, but a buffer does not
+		encoder.SetIndent(2)
+		if err = encoder.Encode(node); err == nil {
+			err = encoder.Close()
+		}
+		return bytes.TrimSuffix(b.Bytes(), []byte("\n")), unwritable(err)
 	}
-	if empty {
-		_, err := out.WriteString("[]\n")
-		return err
-	}
-	return nil
-}
-
-func writeYAML(out *bufio.Writer, text []byte, element bool) error {
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	node, err := yamlNode(decoder)
-	if err != nil {
-		return notJSON(err)
-	}
-	if element {
-		node = &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{node}}
-	}
-	// The encoder panics if its writer fails, so it gets one that cannot fail.
-	var b bytes.Buffer
-	encoder := yaml.NewEncoder(&b)
-	encoder.SetIndent(2)
-	if err = encoder.Encode(node); err == nil {
-		err = encoder.Close()
-	}
-	if err != nil {
-		return unwritable(err)
-	}
-	_, err = out.Write(b.Bytes())
-	return err
 }
 
 // yamlNode reads one JSON value token by token, so that keys keep their order. Numbers keep their digits, as
