@@ -60,9 +60,9 @@ type Report struct {
 	Undated  int  // how many invoices are in the sums but in no timeline, because their time cannot be read
 
 	query    Query
-	whole    Span // that of the query, with the rest of its last week or month
-	sellers  []Standing
-	codes    map[string]int32 // as written
+	whole    Span                // that of the query, with the rest of its last week or month
+	sellers  []api.ResellerStats // without their invoices
+	codes    map[string]int32    // as written
 	folded   map[string]int32
 	units    []currency
 	rows     groups
@@ -166,13 +166,6 @@ func (m moment) compare(o moment) int {
 	return cmp.Or(m.time.Compare(o.time), strings.Compare(m.text, o.text))
 }
 
-// Standing is what the service itself counts for a reseller over all time.
-type Standing struct {
-	ID, Label       string
-	Invoices        []api.StatusCount
-	Volume, Rebates []api.CodeTotal
-}
-
 // Difference is a total of the service that differs from the sum of the single invoices over all time.
 type Difference struct {
 	ID, Label    string
@@ -199,8 +192,8 @@ func New(q Query) *Report {
 // kept.
 func (r *Report) Add(stats api.ResellerStats) error {
 	seller := int32(len(r.sellers))
-	r.sellers = append(r.sellers,
-		Standing{stats.ID, stats.Label, stats.InvoiceStats, stats.TotalVolume, stats.TotalRebates})
+	r.sellers = append(r.sellers, api.ResellerStats{ID: stats.ID, Label: stats.Label, InvoiceStats: stats.InvoiceStats,
+		TotalVolume: stats.TotalVolume, TotalRebates: stats.TotalRebates})
 	parts, err := r.parts(seller, stats.InvoiceRebates)
 	all := map[int32]*sums{} // over all time
 	for _, part := range parts {

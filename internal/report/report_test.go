@@ -141,7 +141,7 @@ func TestCurrency(t *testing.T) {
 	}
 	same(t, "undated", r.Undated, 0)
 	same(t, "codes", r.Codes(), []string{"DOGE", "EUR", "USD"})
-	same(t, "all time", r.AllTime()[0].Volume[0].Amounts, shop.TotalVolume[0].Amounts)
+	same(t, "all time", r.AllTime()[0].TotalVolume[0].Amounts, shop.TotalVolume[0].Amounts)
 	if d := r.Differences(); len(d) != 2 || d[0].Currency != "USD" || d[0].Service.Sign() != 0 ||
 		d[1].Service.Int64() != 101 {
 		t.Errorf("the differences are %v", d)
@@ -333,7 +333,7 @@ func TestUnreadableCreated(t *testing.T) {
 		if rows := append(slices.Collect(r.Rows()), append(r.Totals(), r.Sellers()...)...); len(rows) > 0 {
 			t.Errorf("%v: something was counted: %v", q.By, rows)
 		}
-		if all := r.AllTime(); len(all) != 1 || len(all[0].Invoices) != 1 || len(all[0].Volume) != 1 {
+		if all := r.AllTime(); len(all) != 1 || len(all[0].InvoiceStats) != 1 || len(all[0].TotalVolume) != 1 {
 			t.Errorf("%v: of all time there is %v", q.By, all)
 		}
 		if differ := r.Differences(); len(differ) != 2 || differ[1].Sum.Int64() != 400 || differ[1].Service.Int64() != 405 {

@@ -84,7 +84,7 @@ func (r *Report) invoiceRows() iter.Seq[Row] {
 
 // order returns how rows are sorted: by the groups, then by currency, and then by rebates, largest first.
 func (r *Report) order(by []Group) func(a, b *group) int {
-	sellers := places(r.sellers, Standing.compare)
+	sellers := places(r.sellers, compareSellers)
 	units := places(r.units, func(a, b currency) int { return compareCodes(a.code, b.code) })
 	return func(a, b *group) int {
 		seller, unit := sellers[a.seller]-sellers[b.seller], units[a.currency]-units[b.currency]
@@ -146,14 +146,13 @@ func (r *Report) Rebates(code string) *big.Int {
 	return new(big.Int)
 }
 
-// AllTime returns what the service counts for each reseller, sorted by label.
-func (r *Report) AllTime() []Standing {
-	return slices.SortedFunc(slices.Values(r.sellers), Standing.compare)
+// AllTime returns what the service itself counts for each reseller over all time, without the invoices, sorted
+// by label.
+func (r *Report) AllTime() []api.ResellerStats {
+	return slices.SortedFunc(slices.Values(r.sellers), compareSellers)
 }
 
-func (s Standing) compare(other Standing) int {
-	return CompareLabels(s.Label, s.ID, other.Label, other.ID)
-}
+func compareSellers(a, b api.ResellerStats) int { return CompareLabels(a.Label, a.ID, b.Label, b.ID) }
 
 // CompareLabels orders resellers by label, without regard to case unless nothing else differs.
 func CompareLabels(label, id, otherLabel, otherID string) int {

@@ -1,6 +1,7 @@
 package reseller
 
 import (
+	"bytes"
 	"encoding/json"
 	"iter"
 	"math/big"
@@ -215,7 +216,7 @@ func (p *reporting) standings() error {
 }
 
 // shownStandings returns all resellers or, with --top, those that have a row.
-func (p *reporting) shownStandings() []report.Standing {
+func (p *reporting) shownStandings() []api.ResellerStats {
 	all := p.report.AllTime()
 	if p.top == 0 || !p.bySeller() {
 		return all
@@ -224,12 +225,12 @@ func (p *reporting) shownStandings() []report.Standing {
 	for r := range p.report.Rows() {
 		shown[r.ID] = true
 	}
-	return slices.DeleteFunc(all, func(standing report.Standing) bool { return !shown[standing.ID] })
+	return slices.DeleteFunc(all, func(standing api.ResellerStats) bool { return !shown[standing.ID] })
 }
 
 // standingView is for tables of all columns, so none needs a meaning.
-func standingView(m money.Registry) render.View[report.Standing] {
-	type row = report.Standing
+func standingView(m money.Registry) render.View[api.ResellerStats] {
+	type row = api.ResellerStats
 	totals := func(all []api.CodeTotal) render.Cell {
 		var texts []string
 		for _, total := range all {
@@ -241,9 +242,9 @@ func standingView(m money.Registry) render.View[report.Standing] {
 	}
 	return render.View[row]{Columns: []render.Column[row]{
 		{Name: "label", Cell: func(r row) render.Cell { return render.Label(r.ID, r.Label) }},
-		render.Field("invoices", "", render.Text, func(r row) string { return countLine(r.Invoices) }),
-		render.Field("volume", "", totals, func(r row) []api.CodeTotal { return r.Volume }),
-		render.Field("rebates", "", totals, func(r row) []api.CodeTotal { return r.Rebates }),
+		render.Field("invoices", "", render.Text, func(r row) string { return countLine(r.InvoiceStats) }),
+		render.Field("volume", "", totals, func(r row) []api.CodeTotal { return r.TotalVolume }),
+		render.Field("rebates", "", totals, func(r row) []api.CodeTotal { return r.TotalRebates }),
 	}}
 }
 
@@ -329,11 +330,11 @@ type (
 		SoFar bool    `json:"so_far,omitempty"` // it is not over
 	}
 	standingJSON struct {
-		ID      string     `json:"id"`
-		Label   string     `json:"label"`
-		Stats   countsJSON `json:"invoice_stats" schema:"object"`
-		Volume  totalsJSON `json:"total_volume" schema:"object"`
-		Rebates totalsJSON `json:"total_rebates" schema:"object"`
+		ID      string                      `json:"id"`
+		Label   string                      `json:"label"`
+		Stats   objectJSON[api.StatusCount] `json:"invoice_stats" schema:"object"`
+		Volume  objectJSON[api.CodeTotal]   `json:"total_volume" schema:"object"`
+		Rebates objectJSON[api.CodeTotal]   `json:"total_rebates" schema:"object"`
 	}
 	figuresJSON struct {
 		ID           *string      `json:"id,omitempty"`
@@ -357,27 +358,16 @@ type (
 	}
 )
 
-// countsJSON and totalsJSON are objects with their keys in the service's order.
-type (
-	countsJSON []api.StatusCount
-	totalsJSON []api.CodeTotal
-)
+// objectJSON is an object of entries in the service's order. Each entry alone is an object with one key.
+type objectJSON[T any] []T
 
-func (c countsJSON) MarshalJSON() ([]byte, error) {
-	return object(c, func(c api.StatusCount) (string, any) { return c.Status, c.Count }), nil
-}
-
-func (t totalsJSON) MarshalJSON() ([]byte, error) {
-	return object(t, func(t api.CodeTotal) (string, any) { return t.Code, t.Amounts }), nil
-}
-
-func object[T any](items []T, entry func(T) (string, any)) []byte {
-	parts := make([]string, len(items))
-	for i, item := range items {
-		key, value := entry(item)
-		parts[i] = string(render.Encode(key)) + ":" + string(render.Encode(value))
+func (o objectJSON[T]) MarshalJSON() ([]byte, error) {
+	entries := make([][]byte, len(o))
+	for i, entry := range o {
+		text := render.Encode(entry)
+		entries[i] = text[1 : len(text)-1]
 	}
-	return []byte("{" + strings.Join(parts, ",") + "}")
+	return slices.Concat([]byte("{"), bytes.Join(entries, []byte(",")), []byte("}")), nil
 }
 
 func (p *reporting) document(rows iter.Seq[report.Row]) reportJSON {
@@ -397,7 +387,7 @@ func (p *reporting) document(rows iter.Seq[report.Row]) reportJSON {
 		doc.Totals = append(doc.Totals, newFigures(r, nil))
 	}
 	for _, s := range p.report.AllTime() {
-		doc.AllTime = append(doc.AllTime, standingJSON{s.ID, s.Label, s.Invoices, s.Volume, s.Rebates})
+		doc.AllTime = append(doc.AllTime, standingJSON{s.ID, s.Label, s.InvoiceStats, s.TotalVolume, s.TotalRebates})
 	}
 	return doc
 }
