@@ -74,6 +74,15 @@ func (p painter) mark(as Style, s string) string {
 	return p[as].Render(s)
 }
 
+// wrap breaks a text into lines in a style, of at most limit columns.
+func (p painter) wrap(as Style, text string, limit int) []string {
+	lines := Wrap(Safe(text), limit)
+	for i, line := range lines {
+		lines[i] = p.mark(as, line)
+	}
+	return lines
+}
+
 // tint colours the text of a cell by its value.
 func (p painter) tint(c Cell, text string) string {
 	switch {

@@ -173,7 +173,8 @@ type columns struct {
 	painter
 	limit                             int // of the terminal
 	label, number, change, share, bar int
-	below                             bool // the figures are below the labels
+	below                             bool   // the figures are below the labels
+	names                             []name // of the rows
 }
 
 // fit chooses the widths. Labels are cut before bars get short, unless two would be alike.
@@ -185,9 +186,12 @@ func (p Picture) fit(limit int) columns {
 			c.number = max(c.number, width(r.number()))
 			c.change, c.share = max(c.change, width(r.Change)), max(c.share, width(r.Share))
 		}
+		for _, r := range g.Rows {
+			c.names = append(c.names, name{r.Label, r.Apart})
+		}
 	}
 	c.label = min(whole, widestLabel, max(c.room()-len(pictureGap)-2*shortestBar, narrowLabel))
-	for c.label < whole && p.alike(c.label-len(pictureInset)) {
+	for c.label < whole && alike(c.names, c.label-len(pictureInset)) {
 		c.label++
 	}
 	if c.below = c.room() < 0; c.below {
@@ -219,46 +223,27 @@ func (c columns) room() int {
 	return room
 }
 
-// alike reports whether two different labels are the same in so many columns.
-func (p Picture) alike(limit int) bool {
-	var names []name
-	for _, g := range p.Groups {
-		for _, r := range g.Rows {
-			names = append(names, name{r.Label, r.Apart})
-		}
-	}
-	return alike(names, limit)
-}
-
 // number returns the number as a terminal shows it.
 func (r PictureRow) number() string { return Group(Safe(r.Number)) }
 
 // Text draws the picture on a terminal, or in a pipe. It is readable without colour.
 func (p Picture) Text(w io.Writer, o Options) error {
-	limit := o.Width
-	if limit <= 0 {
-		limit = noTerminal
-	}
-	c := p.fit(limit)
+	c := p.fit(cmp.Or(max(o.Width, 0), noTerminal))
 	c.painter = o.painter()
-	lines := Wrap(Safe(p.Title), limit)
-	alone := len(lines) == 1 && width(Safe(p.Title+pictureGap+p.Note)) <= limit
-	for i, line := range lines {
-		lines[i] = c.mark(Bold, line)
-	}
-	if alone {
-		lines[0] = strings.TrimRight(lines[0]+pictureGap+Safe(p.Note), " ")
+	lines := c.wrap(Bold, p.Title, c.limit)
+	if len(lines) == 1 && width(Safe(p.Title+pictureGap+p.Note)) <= c.limit {
+		lines[0] += pictureGap + Safe(p.Note)
 	} else if p.Note != "" {
-		lines = append(lines, Wrap(Safe(p.Note), limit)...)
+		lines = append(lines, c.wrap(Plain, p.Note, c.limit)...)
 	}
-	scale := ""
+	remarks, scaled := p.Remarks, false
 	for i, g := range p.Groups {
 		if i == 0 || len(g.Rows) > 0 {
 			lines = append(lines, "")
 		}
 		times := c.times(g)
-		if scale == "" {
-			scale = scaleText(times)
+		if len(times) > 0 && !scaled {
+			remarks, scaled = append([]string{scaleText(times)}, remarks...), true
 		}
 		lines = append(lines, c.line(g.Total, true, c.spark(times))...)
 		most := g.most()
@@ -266,17 +251,11 @@ func (p Picture) Text(w io.Writer, o Options) error {
 			lines = append(lines, c.line(r, false, c.flat(r, most))...)
 		}
 	}
-	remarks := p.Remarks
-	if scale != "" {
-		remarks = append([]string{scale}, remarks...)
+	if len(remarks) > 0 {
+		lines = append(lines, "")
 	}
-	for i, text := range remarks {
-		if i == 0 {
-			lines = append(lines, "")
-		}
-		for _, line := range Wrap(Safe(text), limit) {
-			lines = append(lines, c.mark(Dim, line))
-		}
+	for _, text := range remarks {
+		lines = append(lines, c.wrap(Dim, text, c.limit)...)
 	}
 	return printLines(w, lines)
 }
@@ -291,19 +270,19 @@ func (c columns) line(r PictureRow, head bool, end string) (lines []string) {
 		as = Dim
 	}
 	label := ""
-	if !c.below {
-		label = name{r.Label, r.Apart}.in(c.label - len(inset))
-	} else {
-		for _, part := range Wrap(Safe(r.name()), c.limit-len(inset)) {
-			lines = append(lines, inset+c.mark(as, part))
+	if c.below {
+		for _, part := range c.wrap(as, r.name(), c.limit-len(inset)) {
+			lines = append(lines, inset+part)
 		}
+	} else {
+		label = name{r.Label, r.Apart}.in(c.label - len(inset))
 	}
 	line := inset + c.mark(as, label) + spaces(c.label-len(inset)-width(label)) +
 		pictureGap + spaces(c.number-width(r.number())) + c.mark(as, r.number())
 	if c.change > 0 {
 		line += pictureGap + c.mark(signStyle(r.Sign), r.Change) + spaces(c.change-width(r.Change))
 	}
-	return append(lines, strings.TrimRight(line+pictureGap+end, " "))
+	return append(lines, line+pictureGap+end)
 }
 
 // flat returns the bar and the share of a row. Half of a character is the least that a bar has. Without
@@ -344,17 +323,14 @@ func (c columns) times(g PictureGroup) []PictureTime {
 
 // scaleText says which periods the characters of spark are.
 func scaleText(times []PictureTime) string {
-	n := len(times)
-	if n == 0 {
-		return ""
-	}
-	text := fmt.Sprintf("Over time: %d %ss, from %s to %s", n, times[0].Unit, times[0].Label, times[n-1].Label)
-	switch first, last := times[0].Hollow, times[n-1].Hollow; {
-	case first && last:
+	first, last := times[0], times[len(times)-1]
+	text := fmt.Sprintf("Over time: %d %ss, from %s to %s", len(times), first.Unit, first.Label, last.Label)
+	switch {
+	case first.Hollow && last.Hollow:
 		text += "; the first and the last are not whole"
-	case first:
+	case first.Hollow:
 		text += "; the first is not whole"
-	case last:
+	case last.Hollow:
 		text += "; the last is not whole"
 	}
 	return text + "."
@@ -378,13 +354,10 @@ func (c columns) spark(times []PictureTime) string {
 // Heading writes lines above a table, with a free line below them.
 func Heading(w io.Writer, o Options, texts ...string) error {
 	var lines []string
-	for i, text := range append(texts, "") {
-		for _, line := range Wrap(Safe(text), o.Width) {
-			if i == 0 {
-				line = o.painter().mark(Bold, line)
-			}
-			lines = append(lines, line)
-		}
+	as := Bold
+	for _, text := range append(texts, "") {
+		lines = append(lines, o.painter().wrap(as, text, o.Width)...)
+		as = Plain
 	}
 	return printLines(w, lines)
 }

@@ -38,7 +38,8 @@ func (p Picture) SVG() []byte {
 		}
 	}
 	var words []string
-	letters := (svgNumber - 2*svgMargin - svgInset - svgLetter*p.fit(noTerminal).number) / svgLetter // before the numbers
+	c := p.fit(noTerminal)
+	letters := (svgNumber - 2*svgMargin - svgInset - svgLetter*c.number) / svgLetter // before the numbers
 	for _, g := range p.Groups {
 		words = append(words, g.describe())
 		if d.y += svgRow; len(g.Rows) > 0 || g.Times != nil {
@@ -55,7 +56,7 @@ func (p Picture) SVG() []byte {
 			if r.Value == nil {
 				as = "soft"
 			}
-			if p.alike(letters) { // then it has a line of its own
+			if alike(c.names, letters) { // then it has a line of its own
 				d.text(svgMargin+svgInset, d.y, as, r.name())
 				d.y += svgRow
 				r.Label, r.Apart = "", ""

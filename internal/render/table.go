@@ -326,10 +326,7 @@ func (g grid) upright(out *bufio.Writer, o Options) error {
 func (u upright) lines(label string, c Cell, whole bool) (lines []string) {
 	before, indent := u.painter.mark(Bold, label)+spaces(u.left-width(label)), spaces(u.left)
 	if u.stacked {
-		for _, part := range Wrap(label, u.room) {
-			lines = append(lines, u.painter.mark(Bold, part))
-		}
-		before = indent
+		lines, before = u.painter.wrap(Bold, label, u.room), indent
 	}
 	values, text := u.values(c), c.short()
 	if one := whole || c.form == formID || c.form == formWord; one && len(values) > 1 && !strings.Contains(text, " ") {
