@@ -26,8 +26,10 @@ const (
 	Year       Group = "year"
 )
 
-// Groups returns the groups that a query can have.
-func Groups() []Group { return []Group{ByReseller, ByCurrency, ByDay, ByWeek, ByMonth, ByInvoice} }
+// Groups returns the names of the groups that a query can have.
+func Groups() []string {
+	return []string{string(ByReseller), string(ByCurrency), string(ByDay), string(ByWeek), string(ByMonth), string(ByInvoice)}
+}
 
 // Timed reports whether the group is a period of time.
 func (g Group) Timed() bool { return g == ByDay || g == ByWeek || g == ByMonth }

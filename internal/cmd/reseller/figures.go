@@ -39,9 +39,7 @@ type answer[R any] struct {
 	line any // the JSON of one of all resellers; nil: raw, which has the id
 	rows []R
 	odd  bool // the rows do not show it
-
-	id  string
-	err error
+	id   string
 }
 
 func (f figures[R]) run(s *cmdutil.Session, args []string) error {
@@ -69,61 +67,60 @@ func (f figures[R]) run(s *cmdutil.Session, args []string) error {
 			return report.CompareLabels(a.label, a.id, b.label, b.id)
 		})
 	}
-	answers := make([]answer[R], len(resellers))
-	err = inParallel(s.Ctx, len(resellers), sideBySide, func(i int) {
-		a, err := f.read(s.Ctx, client, resellers[i])
-		a.id, a.err = resellers[i].id, err
-		answers[i] = a
+	answers := make([]*answer[R], len(resellers))
+	failed, err := readEach(s.Ctx, resellers, sideBySide, func(i int, r namedReseller) error {
+		a, err := f.read(s.Ctx, client, r)
+		if a.id = r.id; err == nil {
+			answers[i] = &a
+		}
+		return err
 	})
-	if err != nil && (!one || answers[0].err == nil) { // the error of a single call says more
+	answers = slices.DeleteFunc(answers, func(a *answer[R]) bool { return a == nil })
+	switch {
+	case err != nil && (!one || len(failed) == 0): // the error of a single call says more
+		return err
+	case len(answers) == 0 && len(failed) > 0:
+		return failed[0].err
+	}
+	if err := f.print(out, one, answers); err != nil || len(failed) == 0 {
 		return err
 	}
-	return f.print(out, one, answers)
+	ids := make([]string, len(failed))
+	for i, r := range failed {
+		ids[i] = r.ID
+	}
+	return unreadError(ids, len(resellers), failed[0].err)
 }
 
 // print prints the answers about the resellers that could be read.
-func (f figures[R]) print(out cmdutil.Output[R], one bool, all []answer[R]) error {
+func (f figures[R]) print(out cmdutil.Output[R], one bool, all []*answer[R]) error {
 	s := out.Session
 	var rows []R
-	var good []answer[R]
-	var failed []string
-	var first error
 	odd := false
 	for _, a := range all {
-		if a.err != nil {
-			first, failed = cmp.Or(first, a.err), append(failed, a.id)
-			continue
-		}
-		good, rows, odd = append(good, a), append(rows, a.rows...), odd || a.odd
-	}
-	if first != nil && len(good) == 0 {
-		return first
+		rows, odd = append(rows, a.rows...), odd || a.odd
 	}
 	if odd && out.Tabular() && s.Render.Format == render.Table { // CSV has a column for what the service sent
 		noteAsJSON(s)
 	}
-	answers := cmdutil.Output[answer[R]]{Session: s, View: render.View[answer[R]]{
-		ID: func(a answer[R]) string { return a.id },
-		JSON: render.Received[json.RawMessage](func(a answer[R]) []byte {
+	answers := cmdutil.Output[*answer[R]]{Session: s, View: render.View[*answer[R]]{
+		ID: func(a *answer[R]) string { return a.id },
+		JSON: render.Received[json.RawMessage](func(a *answer[R]) []byte {
 			if one || a.line == nil {
 				return a.raw
 			}
 			return render.Encode(a.line)
 		}),
 	}}
-	var err error
 	switch {
-	case out.Tabular():
-		if err = out.Slice(rows); err == nil && f.more != nil && s.Plain() && !s.NoHeaders {
-			err = f.more(rows)
-		}
-	case one:
-		err = answers.One(good[0])
-	default:
-		err = answers.Slice(good)
+	case !out.Tabular() && one:
+		return answers.One(all[0])
+	case !out.Tabular():
+		return answers.Slice(all)
 	}
-	if err == nil && first != nil {
-		err = unreadError(failed, len(all), first)
+	err := out.Slice(rows)
+	if err == nil && f.more != nil && s.Plain() && !s.NoHeaders {
+		err = f.more(rows)
 	}
 	return err
 }
@@ -135,22 +132,39 @@ func unreadError(names []string, all int, err error) *exit.Error {
 		Hint: payout.NewHint("the others are complete; run it again for those that failed")}
 }
 
-// inParallel calls do with every number below count, at most width at a time, and returns when all calls have
-// returned. After the context ends, it starts no more calls and returns the context's error.
-func inParallel(ctx context.Context, count, width int, do func(i int)) error {
+// failedReseller is a reseller that could not be read.
+type failedReseller struct {
+	ID    string `json:"id"`
+	Error string `json:"error"`
+
+	name string // its label, or its id
+	err  error
+}
+
+// readEach calls read for each reseller, at most width at a time, and returns those for which it failed when all
+// calls have returned. After the context ends, it starts no more calls and returns the context's error.
+func readEach(
+	ctx context.Context, resellers []namedReseller, width int, read func(i int, r namedReseller) error,
+) (failed []failedReseller, err error) {
+	errs := make([]error, len(resellers))
 	var group errgroup.Group
 	group.SetLimit(width)
-	for i := range count {
+	for i, r := range resellers {
 		if ctx.Err() != nil {
 			break
 		}
 		group.Go(func() error {
-			do(i)
+			errs[i] = read(i, r)
 			return nil
 		})
 	}
 	group.Wait()
-	return ctx.Err()
+	for i, r := range resellers {
+		if err := errs[i]; err != nil {
+			failed = append(failed, failedReseller{r.id, err.Error(), cmp.Or(r.label, r.id), err})
+		}
+	}
+	return failed, ctx.Err()
 }
 
 // noteAsJSON makes JSON of the output, because the service sent something whose shape the interface does not

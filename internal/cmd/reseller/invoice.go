@@ -139,10 +139,7 @@ type invoiceList struct {
 	from, to   string
 	filter     string
 	page, size int
-	reseller   string
-	sent       json.RawMessage // the filter
 	span       report.Span
-	client     *api.Client
 }
 
 func (l *invoiceList) run(s *cmdutil.Session, out cmdutil.Output[api.Invoice], reseller string) (err error) {
@@ -154,23 +151,29 @@ func (l *invoiceList) run(s *cmdutil.Session, out cmdutil.Output[api.Invoice], r
 	case l.size < 1:
 		return exit.UsageError("--page-size: it must be at least 1", "leave it out for the default")
 	}
-	if l.sent, err = readFilter(l.filter); err != nil {
+	filter, err := readFilter(l.filter)
+	if err != nil {
 		return err
 	}
 	if l.span, err = s.Period().Written(l.from, l.to); err != nil {
 		return err
 	}
-	if l.client, err = s.Client(); err != nil {
+	client, err := s.Client()
+	if err != nil {
 		return err
 	}
-	if l.reseller, err = findReseller(s, l.client, reseller); err != nil {
+	id, err := findReseller(s, client, reseller)
+	if err != nil {
 		return err
+	}
+	read := func(page int) (json.RawMessage, error) {
+		return client.Resellers.Invoices(s.Ctx, id, filter, page, l.size)
 	}
 	var answer json.RawMessage
 	if paged {
-		answer, err = l.client.Resellers.Invoices(s.Ctx, l.reseller, l.sent, l.page, l.size)
+		answer, err = read(l.page)
 	} else {
-		answer, err = l.client.Resellers.FirstInvoices(s.Ctx, l.reseller, l.sent, s.PageBase(), l.size)
+		answer, err = client.Resellers.FirstInvoices(s.Ctx, id, filter, s.PageBase(), l.size)
 	}
 	if err != nil {
 		return err
@@ -191,7 +194,7 @@ func (l *invoiceList) run(s *cmdutil.Session, out cmdutil.Output[api.Invoice], r
 		l.noteFull(paged, invoices)
 		return out.List(l.chosen(cmdutil.Limited(invoices, 0)))
 	}
-	return out.List(l.chosen(l.pages(invoices)))
+	return out.List(l.chosen(pagesFrom(invoices, read)))
 }
 
 // noteFull says that there may be more invoices, if the first page is full.
@@ -221,9 +224,9 @@ func invoicesIn(answer json.RawMessage) (invoices []api.Invoice, ok bool) {
 	return invoices, err == nil && !slices.ContainsFunc(invoices, func(i api.Invoice) bool { return i.ID == "" })
 }
 
-// pages yields all invoices. The list does not say which page is the last, nor what its number is: it ends
-// where a page has nothing new, or is refused.
-func (l *invoiceList) pages(page []api.Invoice) iter.Seq2[api.Invoice, error] {
+// pagesFrom yields the invoices of the first page and of all others. The list does not say which page is the last,
+// nor what its number is: it ends where a page has nothing new, or is refused.
+func pagesFrom(page []api.Invoice, read func(page int) (json.RawMessage, error)) iter.Seq2[api.Invoice, error] {
 	return func(yield func(api.Invoice, error) bool) {
 		seen := map[string]bool{}
 		for number := 1; ; number++ {
@@ -240,9 +243,14 @@ func (l *invoiceList) pages(page []api.Invoice) iter.Seq2[api.Invoice, error] {
 			if len(fresh) == 0 && number != 2 { // page 1 may be the first again
 				return
 			}
-			var err error
-			if page, err = l.read(number); endsList(err) {
+			answer, err := read(number)
+			if endsList(err) {
 				return
+			}
+			if ok := false; err == nil {
+				if page, ok = invoicesIn(answer); !ok {
+					err = fmt.Errorf("page %d of the service's list has another shape than that of invoices", number)
+				}
 			}
 			if err != nil {
 				yield(api.Invoice{}, err)
@@ -250,19 +258,6 @@ func (l *invoiceList) pages(page []api.Invoice) iter.Seq2[api.Invoice, error] {
 			}
 		}
 	}
-}
-
-// read returns the invoices of a page.
-func (l *invoiceList) read(number int) ([]api.Invoice, error) {
-	answer, err := l.client.Resellers.Invoices(l.Ctx, l.reseller, l.sent, number, l.size)
-	if err != nil {
-		return nil, err
-	}
-	page, ok := invoicesIn(answer)
-	if !ok {
-		return nil, fmt.Errorf("page %d of the service's list has another shape than that of invoices", number)
-	}
-	return page, nil
 }
 
 // endsList reports whether the service refuses a page because there is none of this number.

@@ -82,7 +82,7 @@ func reportCommand(a *cmdutil.App) *cobra.Command {
 	f.IntVar(&p.concurrency, "concurrency", sideBySide, "resellers to read at once")
 	cmdutil.AddFinishFlags(cmd)
 	cmdline.Offer(cmd, "by", func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-		return cmdline.CompleteList(groupNames(), typed), cobra.ShellCompDirectiveNoFileComp
+		return cmdline.CompleteList(report.Groups(), typed), cobra.ShellCompDirectiveNoFileComp
 	})
 	for _, flag := range []string{"from", "to"} {
 		cmdline.OfferWords(cmd, flag, period.Words()...)
@@ -154,12 +154,12 @@ func (p *reporting) parseGroups() error {
 		names = []string{string(report.ByReseller)}
 	}
 	if len(names) > 2 {
-		return exit.UsageError("--by has more than two groups", "group by one or two of "+strings.Join(groupNames(), ", "))
+		return exit.UsageError("--by has more than two groups", "group by one or two of "+strings.Join(report.Groups(), ", "))
 	}
 	for _, name := range names {
-		if !slices.Contains(groupNames(), name) {
+		if !slices.Contains(report.Groups(), name) {
 			return exit.UsageError(fmt.Sprintf("--by: there are no groups by %q", name),
-				cmp.Or(near.Question(name, "", groupNames()), "group by "+strings.Join(groupNames(), ", ")))
+				cmp.Or(near.Question(name, "", report.Groups()), "group by "+strings.Join(report.Groups(), ", ")))
 		}
 		p.by = append(p.by, report.Group(name))
 	}
@@ -172,14 +172,6 @@ func (p *reporting) parseGroups() error {
 			"leave one out")
 	}
 	return nil
-}
-
-func groupNames() []string {
-	var names []string
-	for _, g := range report.Groups() {
-		names = append(names, string(g))
-	}
-	return names
 }
 
 // parseAmounts reads --fail-below, --fail-below-minor and --currency, whose code it returns. A code that is

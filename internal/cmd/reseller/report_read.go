@@ -15,15 +15,6 @@ import (
 	"example.com/till/internal/usage"
 )
 
-// failedReseller is a reseller that could not be read.
-type failedReseller struct {
-	ID    string `json:"id"`
-	Error string `json:"error"`
-
-	name string // its label, or its id
-	err  error
-}
-
 // read fetches the statistics of the resellers in parallel and adds them up. It drops each after adding it,
 // so only those in flight take memory.
 func (p *reporting) read(args []string) error {
@@ -42,11 +33,9 @@ func (p *reporting) read(args []string) error {
 	}
 	bar := p.Spinner.Bar("reading resellers", len(resellers), p.Debug)
 	defer bar.Finish()
-	failed := make([]failedReseller, len(resellers))
 	var adding sync.Mutex
-	err = inParallel(p.Ctx, len(resellers), width, func(i int) {
+	p.failed, err = readEach(p.Ctx, resellers, width, func(_ int, r namedReseller) error {
 		defer bar.Add(1)
-		r := resellers[i]
 		stats, err := client.Resellers.Stats(p.Ctx, r.id)
 		adding.Lock()
 		defer adding.Unlock()
@@ -59,18 +48,11 @@ func (p *reporting) read(args []string) error {
 			err = p.report.Add(stats)
 		}
 		if p.Ctx.Err() != nil {
-			return
+			return nil
 		}
 		p.unread--
-		if err != nil {
-			failed[i] = failedReseller{ID: r.id, Error: err.Error(), name: cmp.Or(r.label, r.id), err: err}
-		}
+		return err
 	})
-	for _, f := range failed {
-		if f.err != nil {
-			p.failed = append(p.failed, f)
-		}
-	}
 	if err == nil && p.DryRun {
 		return cmdutil.ErrDryRun
 	}
