@@ -37,13 +37,13 @@ func (s *Server) heldIn(id string, b store.Book, code string) (held money.Amount
 
 func (s *settings) readIncludeFiat(q *wire.Query) string {
 	if !q.Has("include_fiat") {
-		if s.includeFiat == "required" {
+		if s.IncludeFiat == "required" {
 			q.Fail("The query parameter include_fiat is missing; add include_fiat=%s.",
-				map[string]string{"flag": "true or include_fiat=false", "currency": s.fiatCurrency}[s.includeFiatIs])
+				map[string]string{"flag": "true or include_fiat=false", "currency": s.FiatCurrency}[s.IncludeFiatIs])
 		}
 		return ""
 	}
-	if s.includeFiatIs == "currency" {
+	if s.IncludeFiatIs == "currency" {
 		c := q.Currency("include_fiat")
 		if c.Kind != money.Fiat {
 			q.Fail("The query parameter include_fiat is %q; it must be one of %s.",
@@ -53,7 +53,7 @@ func (s *settings) readIncludeFiat(q *wire.Query) string {
 	}
 	switch value := q.Values.Get("include_fiat"); value {
 	case "", "true":
-		return s.fiatCurrency
+		return s.FiatCurrency
 	case "false":
 	default:
 		q.Fail("The query parameter include_fiat is %q; it must be true or false.", refusal.Shorten(value))

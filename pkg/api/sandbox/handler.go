@@ -168,7 +168,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if f.Kind == refusal.BodyTooLarge { // the rest of the body was not read
 		w.Header().Set("Connection", "close")
 	}
-	if now.envelope == "as_shown" && !envelopeShown(r) {
+	if now.Envelope == "as_shown" && !envelopeShown(r) {
 		http.Error(w, f.Message, rule.Status)
 		return
 	}

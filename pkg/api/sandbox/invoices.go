@@ -22,7 +22,7 @@ func (s *Server) createInvoice(r *request) action {
 	r.choices.readItems(in, v)
 	if in.Has("due_date") {
 		due := in.Text("due_date") // deprecated: checked and ignored
-		if _, err := time.Parse(r.choices.CreatedLayout, due); err != nil && r.choices.dueDateIn == "date_time" {
+		if _, err := time.Parse(r.choices.CreatedLayout, due); err != nil && r.choices.DueDateIn == "date_time" {
 			in.FailAt("due_date", "is %q, which is not a time; write it like %s", refusal.Shorten(due),
 				r.choices.CreatedLayout)
 		}
@@ -36,10 +36,10 @@ func (s *Server) createInvoice(r *request) action {
 
 func (s *settings) readItems(in *wire.Object, v *store.Invoice) {
 	items := in.Array("items")
-	if n := int64(len(items)); n < s.minItems {
+	if n := int64(len(items)); n < s.MinItems {
 		in.FailAt("items", "is empty; an invoice needs at least one item")
-	} else if n > s.maxItems {
-		in.FailAt("items", "holds %d items; send %d at most", n, s.maxItems)
+	} else if n > s.MaxItems {
+		in.FailAt("items", "holds %d items; send %d at most", n, s.MaxItems)
 	}
 	v.Items = []store.Item{}
 	for i, raw := range items {

@@ -62,7 +62,7 @@ func (r *request) body() (json.RawMessage, error) {
 	if err := r.checkContentType(); err != nil {
 		return nil, err
 	}
-	body, err, most := r.received, r.broken, r.choices.maxBody
+	body, err, most := r.received, r.broken, r.choices.MaxBody
 	if r.rules == nil {
 		most = maxDump
 		body, err = readBody(r.http.Body, most)
@@ -199,7 +199,7 @@ func bearer(r *http.Request) (key string, err error) {
 // authorize returns the account of the request's key, if the key may use the route. An unknown key and a
 // missing one get the same status.
 func (s *Server) authorize(r *http.Request, access access) (account string, err error) {
-	merchant, auth := *s.store.Merchant.Load(), s.settings().resellerAuth
+	merchant, auth := *s.store.Merchant.Load(), s.settings().ResellerAuth
 	reseller := access == merchantOnly || access == ofReseller
 	if access == openControl || reseller && auth == "none" {
 		return merchant, nil
@@ -251,7 +251,7 @@ func (r *rate) clear() {
 
 // checkRate refuses a request beyond the setting requests_per_second. All keys count together.
 func (s *Server) checkRate(w http.ResponseWriter) error {
-	most := s.settings().perSecond
+	most := s.settings().RequestsPerSecond
 	if most == unlimited {
 		return nil
 	}

@@ -128,7 +128,7 @@ func (w *logged) Write(b []byte) (int, error) {
 // a header Authorization.
 func (s *Server) record(w http.ResponseWriter, req *request) *logged {
 	r := req.http
-	req.received, req.broken = readBody(r.Body, req.choices.maxBody)
+	req.received, req.broken = readBody(r.Body, req.choices.MaxBody)
 	e := &received{method: r.Method, path: r.URL.Path, query: r.URL.RawQuery, cut: len(req.received) > maxLoggedBody,
 		body: bytes.Clone(req.received[:min(len(req.received), maxLoggedBody)])}
 	for _, header := range r.Header["Authorization"] {

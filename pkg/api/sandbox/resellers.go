@@ -70,8 +70,8 @@ func (s *Server) listResellerInvoices(r *request) action {
 		in := r.fields()
 		var f wire.Filter
 		err := *in.Err
-		if r.choices.invoiceFilter != "ignored" {
-			f = r.choices.ReadFilter(in, r.choices.InvoiceStatuses[:], r.choices.invoiceFilter == "required")
+		if r.choices.InvoiceFilter != "ignored" {
+			f = r.choices.ReadFilter(in, r.choices.InvoiceStatuses[:], r.choices.InvoiceFilter == "required")
 			err = in.Done()
 		}
 		if err != nil {
@@ -88,7 +88,7 @@ func (s *Server) listResellerInvoices(r *request) action {
 				page, err = wire.Pick(&r.choices.Rules, a.Invoices, f, p, tagged, r.choices.ViewInvoice)
 			}
 		})
-		if r.choices.invoiceList == "array" {
+		if r.choices.InvoiceList == "array" {
 			return page.Content, err
 		}
 		return page, err
@@ -117,7 +117,7 @@ func (s *Server) listInvites(r *request) action {
 		all := []wire.InviteView{}
 		s.store.Read(func(st *store.State) {
 			for _, v := range st.InviteOrder {
-				if !v.Redeemed || r.choices.invitesListed == "all" {
+				if !v.Redeemed || r.choices.InvitesListed == "all" {
 					all = append(all, wire.InviteView{Invite: v.ID, Label: v.Label})
 				}
 			}
@@ -157,7 +157,7 @@ func (s *Server) createInvite(r *request) action {
 			return nil, err
 		}
 		url := strings.NewReplacer("{base}", s.base(r.http), "{host}", hostOf(r.http), "{invite}", v.ID).
-			Replace(r.choices.inviteURL)
+			Replace(r.choices.InviteURL)
 		return wire.InviteView{Invite: v.ID, Label: v.Label, URL: url}, nil
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 func (s *Server) createWithdrawal(r *request) action {
-	if r.choices.resellerWithdraws == "forbidden" && r.account != *s.store.Merchant.Load() {
+	if r.choices.ResellerWithdraws == "forbidden" && r.account != *s.store.Merchant.Load() {
 		return func() (any, error) {
 			return nil, refusal.New(refusal.Forbidden, "A reseller's key cannot create withdrawals; use the merchant's key.")
 		}
@@ -35,7 +35,7 @@ func (s *Server) createWithdrawal(r *request) action {
 	}
 	if in.Has("memo") {
 		w.Memo = in.Text("memo")
-		if !currency.MemoRequired && r.choices.needlessMemo == "reject" {
+		if !currency.MemoRequired && r.choices.NeedlessMemo == "reject" {
 			in.FailAt("memo", "has no use in a withdrawal in %s; leave it out", currency.Code)
 		}
 	} else if currency.MemoRequired {

@@ -58,7 +58,7 @@ func (s *Store) AddInvoice(v *Invoice) error {
 		if err != nil {
 			return c, err
 		}
-		if v.OrderID != nil && s.Terms().DuplicateInvoiceIDs == "reject" && a.invoiceIDs[*v.OrderID] {
+		if v.OrderID != nil && s.Terms().DuplicateInvoiceOrderIDs == "reject" && a.invoiceIDs[*v.OrderID] {
 			return c, refusal.New(refusal.DuplicateOrderID,
 				"order_id %q was used before; use another, or look for the invoice that has it.", refusal.Shorten(*v.OrderID))
 		}

@@ -31,7 +31,7 @@ func isLocalName(host string) bool {
 
 // checkDialled checks the address that is dialled, whatever name it came from.
 func (c *Sender) checkDialled(_, address string, _ syscall.RawConn) error {
-	if c.limits().Targets != "loopback" {
+	if c.limits().CallbackTargets != "loopback" {
 		return nil
 	}
 	if to, err := netip.ParseAddrPort(address); err != nil || !to.Addr().Unmap().IsLoopback() {
@@ -42,14 +42,14 @@ func (c *Sender) checkDialled(_, address string, _ syscall.RawConn) error {
 
 func (c *Sender) post(address, body string) (a store.Attempt, refused bool) {
 	limits := c.limits()
-	ctx, cancel := context.WithTimeout(c.ctx, limits.Timeout)
+	ctx, cancel := context.WithTimeout(c.ctx, limits.CallbackTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(body))
 	if err != nil {
 		return store.Attempt{Error: cleaned(err.Error())}, false
 	}
 	// Refuse here, so that no name server is asked for the address.
-	if limits.Targets == "loopback" && !isLocalName(req.URL.Hostname()) {
+	if limits.CallbackTargets == "loopback" && !isLocalName(req.URL.Hostname()) {
 		return store.Attempt{Error: (&targetError{req.URL.Host}).Error()}, true
 	}
 	req.Header.Set("Content-Type", "application/json")
@@ -69,7 +69,7 @@ func (c *Sender) reason(ctx context.Context, limits Limits, err error) string {
 	case c.ctx.Err() != nil:
 		return "the sandbox was closed before an answer came"
 	case ctx.Err() != nil:
-		return fmt.Sprintf("no answer came within %s", limits.Timeout)
+		return fmt.Sprintf("no answer came within %s", limits.CallbackTimeout)
 	}
 	if refused, ok := errors.AsType[*targetError](err); ok {
 		return refused.Error()

@@ -16,10 +16,11 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/store"
 )
 
+// Limits are the settings for callbacks.
 type Limits struct {
-	Targets          string
-	Attempts         int64
-	Backoff, Timeout time.Duration
+	CallbackTargets                  string
+	CallbackAttempts                 int64
+	CallbackBackoff, CallbackTimeout time.Duration
 }
 
 // A Sender posts the deliveries of a server. Those of one withdrawal form a round: a goroutine posts them one
@@ -136,7 +137,7 @@ func (c *Sender) attempt(d store.Delivery, r *round) (store.Delivery, error) {
 		case old.State == store.Delivered:
 		case refused:
 			d.State = store.Refused
-		case old.State != store.Pending || c.ctx.Err() == nil && int64(len(d.Attempts)) >= c.limits().Attempts:
+		case old.State != store.Pending || c.ctx.Err() == nil && int64(len(d.Attempts)) >= c.limits().CallbackAttempts:
 			d.State = store.Failed
 		}
 		if d.State == store.Pending && c.frozen {
@@ -185,7 +186,7 @@ func (c *Sender) AwaitOthers(ctx context.Context, busy map[*round]bool) {
 }
 
 func (c *Sender) rest(attempts int) time.Duration {
-	rest := c.limits().Backoff
+	rest := c.limits().CallbackBackoff
 	for range attempts - 1 {
 		rest = min(2*rest, maxRest)
 	}

@@ -167,7 +167,7 @@ func (s *Rules) ViewInvoice(v *store.Invoice) any {
 		Currency:        ViewCurrency(c),
 		Items:           v.Items,
 		CreatedDate:     v.Created.Format(s.CreatedLayout),
-		DueDate:         s.DueDate,
+		DueDate:         s.DueDateText,
 		Status:          s.InvoiceStatuses[v.Phase],
 		State:           s.InvoiceStates[v.Phase],
 	}
