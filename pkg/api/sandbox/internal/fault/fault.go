@@ -180,29 +180,30 @@ func (do Effect) checkMatch(match map[string]string) error {
 	return nil
 }
 
-type fields struct {
-	query url.Values
-	body  json.RawMessage // nil: none, or not JSON
-}
+func IsOn(on, operation string) bool { return on == "" || on == everyOperation || on == operation }
 
-// newFields ignores what cannot be read.
-func newFields(query string, body []byte) *fields {
-	in := &fields{}
-	if values, err := url.ParseQuery(query); err == nil {
-		in.query = values
-	}
-	in.body, _ = wire.DecodeBody(body)
-	return in
-}
-
-// hold reports whether a field has a value. It compares numbers as they are written. Dots in the path lead to
-// inner fields.
-func (in *fields) hold(path, value string) bool {
-	if slices.Contains(in.query[path], value) {
+// Holds reports whether the fields of a query or a body have these values. What cannot be read has none.
+func Holds(match map[string]string, query string, body []byte) bool {
+	if len(match) == 0 {
 		return true
 	}
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		values = nil
+	}
+	raw, _ := wire.DecodeBody(body)
+	for path, value := range match {
+		if !slices.Contains(values[path], value) && !holds(raw, path, value) {
+			return false
+		}
+	}
+	return true
+}
+
+// holds reports whether a field of a JSON value has a value. It compares numbers as they are written. Dots in the
+// path lead to inner fields.
+func holds(raw json.RawMessage, path, value string) bool {
 	var err error
-	raw := in.body
 	for name := range strings.SplitSeq(path, ".") {
 		if len(raw) == 0 {
 			return false
@@ -227,24 +228,6 @@ func (in *fields) hold(path, value string) bool {
 	return raw[0] != '{' && raw[0] != '[' && string(raw) == value
 }
 
-func IsOn(on, operation string) bool { return on == "" || on == everyOperation || on == operation }
-
-func Holds(match map[string]string, query string, body []byte) bool {
-	if len(match) == 0 {
-		return true
-	}
-	return newFields(query, body).holdAll(match)
-}
-
-func (in *fields) holdAll(match map[string]string) bool {
-	for field, value := range match {
-		if !in.hold(field, value) {
-			return false
-		}
-	}
-	return true
-}
-
 const (
 	maxDelay      = 10 * time.Minute // what a test may want to wait
 	maxRetryAfter = 24 * 60 * 60     // seconds
@@ -252,11 +235,6 @@ const (
 )
 
 const everyOperation = "*"
-
-func asks(f store.Fault, operation string, in *fields) bool {
-	do, _ := parseDo(f.Do)
-	return (f.Times == 0 || f.Fired < f.Times) && IsOn(f.On, operation) && do.canStrike(operation) && in.holdAll(f.Match)
-}
 
 // strikes reports whether a fault strikes the n-th request that it is asked about. The result looks random,
 // but only the seed and n decide it.
@@ -267,14 +245,15 @@ func strikes(f store.Fault, n int64) bool {
 }
 
 // ask asks the faults about a request or a delivery, in their order, until one ends it. It returns those that
-// strike, and their new counters.
-func ask(faults []store.Fault, operation string, in *fields) (struck []Struck, counted []store.Change) {
+// strike, and the new counters of those that were asked.
+func ask(faults []store.Fault, operation, query string, body []byte) (struck []Struck, counted []store.Change) {
 	for _, f := range faults {
-		if !asks(f, operation, in) {
+		do, _ := parseDo(f.Do) // it was checked when the fault was added
+		if f.Times != 0 && f.Fired >= f.Times || !IsOn(f.On, operation) || !do.canStrike(operation) ||
+			!Holds(f.Match, query, body) {
 			continue
 		}
 		f.Seen++
-		do, _ := parseDo(f.Do) // it was checked when the fault was added
 		hit := strikes(f, f.Seen)
 		if hit {
 			f.Fired++
@@ -291,15 +270,11 @@ func ask(faults []store.Fault, operation string, in *fields) (struck []Struck, c
 // Strike returns the faults that strike a request. The counters are part of the state, so all servers on a
 // file count together.
 func Strike(s *store.Store, operation, query string, body []byte) (struck []Struck, err error) {
-	list, in := *s.Faults.Load(), &fields{}
-	if slices.ContainsFunc(list, func(f store.Fault) bool { return len(f.Match) > 0 && IsOn(f.On, operation) }) {
-		in = newFields(query, body)
-	}
-	if !slices.ContainsFunc(list, func(f store.Fault) bool { return asks(f, operation, in) }) {
+	if _, counted := ask(*s.Faults.Load(), operation, query, body); counted == nil {
 		return nil, nil
 	}
 	err = s.Write(func(st *store.State) (c store.Change, err error) {
-		struck, c.Then = ask(st.Faults, operation, in)
+		struck, c.Then = ask(st.Faults, operation, query, body)
 		return c, nil
 	})
 	return struck, err
@@ -308,10 +283,7 @@ func Strike(s *store.Store, operation, query string, body []byte) (struck []Stru
 // ApplyToDelivery lets the faults strike a new delivery of a status that was reached at a time, and returns
 // their new counters. The fields that they match are those of the withdrawal that it carries.
 func ApplyToDelivery(faults []store.Fault, d *store.Delivery, at time.Time) []store.Change {
-	if len(faults) == 0 {
-		return nil
-	}
-	struck, counted := ask(faults, callbacks, newFields("", []byte(d.Body)))
+	struck, counted := ask(faults, callbacks, "", []byte(d.Body))
 	for _, f := range struck {
 		switch f.Name {
 		case "delay-callback":
