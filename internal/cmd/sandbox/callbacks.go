@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -49,36 +48,25 @@ func deliveryView(money.Registry) render.View[sandbox.Delivery] {
 		Default("id", "withdrawal", "status", "state", "attempts", "answer")
 }
 
-// advanced is a withdrawal that was moved on, with the delivery to its callback.
+// advanced is a withdrawal that was moved on, with the delivery to its callback, as it is printed.
 type advanced struct {
 	api.Withdrawal
 	Delivery *sandbox.Delivery `json:"delivery"` // nil without a callback
-	raw      []byte            // as the sandbox has sent it
 }
 
-func (a *advanced) UnmarshalJSON(text []byte) error {
-	var beside struct {
-		Delivery *sandbox.Delivery `json:"delivery"`
-	}
-	if err := json.Unmarshal(text, &beside); err != nil {
-		return err
-	}
-	a.Delivery, a.raw = beside.Delivery, bytes.Clone(text)
-	return json.Unmarshal(text, &a.Withdrawal)
-}
-
-func advancedView(m money.Registry) render.View[advanced] {
-	view := render.Map(views.Withdrawals(m), func(a advanced) api.Withdrawal { return a.Withdrawal })
-	view.JSON = render.Received[advanced](func(a advanced) []byte { return a.raw })
+func advancedView(m money.Registry) render.View[api.Withdrawal] {
+	view := views.Withdrawals(m)
+	view.JSON = render.Received[advanced](api.Withdrawal.RawJSON)
 	view.Columns = append(view.Columns, render.Field("delivery", "what the callback's receiver answered", render.Text,
-		func(a advanced) string {
-			switch {
-			case a.Delivery == nil:
+		func(w api.Withdrawal) string {
+			var more struct{ Delivery *sandbox.Delivery }
+			switch err := json.Unmarshal(w.RawJSON(), &more); {
+			case err != nil || more.Delivery == nil:
 				return ""
-			case len(a.Delivery.Attempts) == 0:
-				return a.Delivery.State
+			case len(more.Delivery.Attempts) == 0:
+				return more.Delivery.State
 			}
-			return answerOf(*a.Delivery)
+			return answerOf(*more.Delivery)
 		}))
 	return view
 }

@@ -122,6 +122,11 @@ func newAnswer[T any](
 		})
 }
 
+// structView returns what makes a view of structs that show no amounts.
+func structView[T any](id string) func(money.Registry) render.View[T] {
+	return func(money.Registry) render.View[T] { return render.Struct[T](id) }
+}
+
 // tell sends a request that changes the sandbox, so it sends it at most once.
 func tell[T any](s *cmdutil.Session, path string, order any) (answer T, err error) {
 	cmdline.Declared(s.Cmd, cmdline.Sandbox)
@@ -234,8 +239,8 @@ func advanceCommand(a *cmdutil.App) *cobra.Command {
 		Use:   "advance WITHDRAWAL STATUS",
 		Short: "Move a withdrawal of the sandbox to its next status",
 		Args:  cmdline.Args("WITHDRAWAL", "STATUS"),
-	}, func(s *cmdutil.Session, args []string) (advanced, error) {
-		withdrawal, err := tell[advanced](s, "/sandbox/advance",
+	}, func(s *cmdutil.Session, args []string) (api.Withdrawal, error) {
+		withdrawal, err := tell[api.Withdrawal](s, "/sandbox/advance",
 			map[string]string{"withdrawal": args[0], "status": args[1]})
 		return withdrawal, missing(err, "withdrawal", args[0], "withdraw", "list")
 	})
@@ -243,7 +248,7 @@ func advanceCommand(a *cmdutil.App) *cobra.Command {
 
 func inviteRedeemCommand(a *cmdutil.App) *cobra.Command {
 	var label string
-	cmd := newAnswer(a, redeemedView, false, &cobra.Command{
+	cmd := newAnswer(a, structView[redeemed]("id"), false, &cobra.Command{
 		Use:   "redeem INVITE",
 		Short: "Make a reseller from an invite of the sandbox",
 		Args:  cmdline.Args("INVITE"),
@@ -268,19 +273,13 @@ type redeemed struct {
 	Key    string `json:"api_key" column:"text whole: the reseller's API key; no command shows it again"`
 }
 
-func redeemedView(money.Registry) render.View[redeemed] { return render.Struct[redeemed]("id") }
-
 type sandboxTime struct {
 	Now    string `json:"now" schema:"moment" column:"text: time on the sandbox's clock"`
 	Offset string `json:"offset" column:"text: how far it is ahead of this machine's clock"`
 }
 
-func sandboxTimeView(money.Registry) render.View[sandboxTime] {
-	return render.Struct[sandboxTime]("now")
-}
-
 func clockShowCommand(a *cmdutil.App) *cobra.Command {
-	return newAnswer(a, sandboxTimeView, true, &cobra.Command{
+	return newAnswer(a, structView[sandboxTime]("now"), true, &cobra.Command{
 		Use:   "show",
 		Short: "Show the sandbox's time",
 	}, func(s *cmdutil.Session, _ []string) (sandboxTime, error) {
@@ -289,7 +288,7 @@ func clockShowCommand(a *cmdutil.App) *cobra.Command {
 }
 
 func clockSetCommand(a *cmdutil.App) *cobra.Command {
-	return newAnswer(a, sandboxTimeView, true, &cobra.Command{
+	return newAnswer(a, structView[sandboxTime]("now"), true, &cobra.Command{
 		Use:   "set TIME",
 		Short: "Set the sandbox's clock",
 		Args:  cmdline.Args("TIME"),
@@ -303,7 +302,7 @@ func clockSetCommand(a *cmdutil.App) *cobra.Command {
 }
 
 func clockAdvanceCommand(a *cmdutil.App) *cobra.Command {
-	return newAnswer(a, sandboxTimeView, true, &cobra.Command{
+	return newAnswer(a, structView[sandboxTime]("now"), true, &cobra.Command{
 		Use:   "advance DURATION",
 		Short: "Advance the sandbox's clock",
 		Args:  cmdline.Args("DURATION"),

@@ -20,7 +20,6 @@ import (
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
 	"example.com/till/internal/exit"
-	"example.com/till/internal/money"
 	"example.com/till/internal/near"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api/sandbox"
@@ -75,10 +74,6 @@ type sandboxAddress struct {
 	BaseURL string `json:"base_url" column:"own: address of the sandbox"`
 	APIKey  string `json:"api_key" column:"own: API key of the sandbox"`
 	journal string // a file for the orders sent to it, removed when the sandbox ends
-}
-
-func sandboxAddressView(money.Registry) render.View[sandboxAddress] {
-	return render.Struct[sandboxAddress]("base_url")
 }
 
 func (s sandboxAddress) environment() []string {

@@ -14,6 +14,7 @@ import (
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
 	"example.com/till/internal/exit"
+	"example.com/till/internal/render"
 	"example.com/till/internal/terminal"
 	"github.com/spf13/cobra"
 )
@@ -28,7 +29,7 @@ func serveCommand(a *cmdutil.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			out, err := cmdutil.NewOutput(s, sandboxAddressView(s.Money))
+			out, err := cmdutil.NewOutput(s, render.Struct[sandboxAddress]("base_url"))
 			if err != nil {
 				return err
 			}

@@ -8,7 +8,6 @@ import (
 	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/exit"
-	"example.com/till/internal/money"
 	"example.com/till/internal/near"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api/sandbox"
@@ -21,13 +20,13 @@ var often = []string{"first_page", "default_page_size", "list_order", "withdrawa
 
 func settingsCommand(a *cmdutil.App) *cobra.Command {
 	var every bool
-	cmd := cmdutil.WithView(a, cmdutil.OneOrList, sandboxSettingView, &cobra.Command{
+	cmd := cmdutil.WithView(a, cmdutil.OneOrList, structView[setting]("name"), &cobra.Command{
 		Use:               "settings [SETTING]",
 		Short:             "List the choices that the sandbox makes, for --set",
 		Args:              cmdline.OptionalArg("SETTING"),
 		ValidArgsFunction: cmdline.FirstArg(cobra.FixedCompletions(describedSettings(""), cobra.ShellCompDirectiveNoFileComp)),
 		RunE: a.WithSession(func(s *cmdutil.Session, args []string) error {
-			out, err := cmdutil.NewOutput(s, sandboxSettingView(s.Money))
+			out, err := cmdutil.NewOutput(s, render.Struct[setting]("name"))
 			if err != nil {
 				return err
 			}
@@ -78,8 +77,6 @@ func currentSettings(s *cmdutil.Session) (all []setting) {
 	}
 	return all
 }
-
-func sandboxSettingView(money.Registry) render.View[setting] { return render.Struct[setting]("name") }
 
 func settingNames() []string {
 	var names []string
@@ -133,7 +130,7 @@ type settingValue struct {
 }
 
 func settingsSetCommand(a *cmdutil.App) *cobra.Command {
-	return newControl(a, cmdutil.List, settingValueView, &cobra.Command{
+	return newControl(a, cmdutil.List, structView[settingValue]("name"), &cobra.Command{
 		Use:   "set NAME=VALUE...",
 		Short: "Change settings of a sandbox while it runs",
 		Args: func(cmd *cobra.Command, given []string) error {
@@ -163,8 +160,4 @@ func settingsSetCommand(a *cmdutil.App) *cobra.Command {
 		}
 		return out.Slice(rows)
 	})
-}
-
-func settingValueView(money.Registry) render.View[settingValue] {
-	return render.Struct[settingValue]("name")
 }

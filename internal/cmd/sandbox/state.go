@@ -16,7 +16,6 @@ import (
 	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/exit"
-	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/api/sandbox"
@@ -31,13 +30,9 @@ type sandboxState struct {
 	Merchant string `json:"merchant_id" column:"text whole: id of the merchant in it"`
 }
 
-func sandboxStateView(money.Registry) render.View[sandboxState] {
-	return render.Struct[sandboxState]("id")
-}
-
 func resetCommand(a *cmdutil.App) *cobra.Command {
 	var to string
-	cmd := newAnswer(a, sandboxStateView, true, &cobra.Command{
+	cmd := newAnswer(a, structView[sandboxState]("id"), true, &cobra.Command{
 		Use:   "reset",
 		Short: "Reset the sandbox to its start",
 	}, func(s *cmdutil.Session, _ []string) (sandboxState, error) {
@@ -76,7 +71,7 @@ func refusedInput(err error, prefix string) error {
 }
 
 func seedCommand(a *cmdutil.App) *cobra.Command {
-	return newAnswer(a, sandboxStateView, true, &cobra.Command{
+	return newAnswer(a, structView[sandboxState]("id"), true, &cobra.Command{
 		Use:               "seed FILE",
 		Short:             "Reset the sandbox to the contents of a file",
 		Args:              cmdline.Args("FILE"),
@@ -99,22 +94,18 @@ func dumpCommand(a *cmdutil.App) *cobra.Command {
 				return exit.UsageError("a dump is not a list of rows, so it has no CSV form",
 					"leave --output out for JSON")
 			}
-			view := render.View[json.RawMessage]{JSON: render.Received[json.RawMessage](func(m json.RawMessage) []byte { return m })}
-			plain := s.Render.Format == render.Table && s.Render.Filter == nil && s.Template == "" // it is JSON anyway
-			if !plain {
-				if _, err := cmdutil.NewOutput(s, view); err != nil {
-					return err
-				}
+			view, options := cmdutil.LineView(), s.Render
+			if options.Format == render.Table && options.Filter == nil && s.Template == "" { // it is JSON anyway
+				options = render.Options{Format: render.JSON}
+			} else if _, err := cmdutil.NewOutput(s, view); err != nil {
+				return err
 			}
 			dump, err := ask[json.RawMessage](s, "/sandbox/dump")
 			if err != nil {
 				return err
 			}
 			s.Spinner.Stop()
-			if plain {
-				return view.One(s.IO.Out, render.Options{Format: render.JSON}, dump)
-			}
-			return view.One(s.IO.Out, s.Render, dump)
+			return view.One(s.IO.Out, options, dump)
 		},
 	})
 }
