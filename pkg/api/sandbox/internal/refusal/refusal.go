@@ -88,10 +88,8 @@ func Cut(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
-	for end := limit; end > limit-utf8.UTFMax; end-- {
-		if utf8.RuneStart(text[end]) {
-			return text[:end]
-		}
+	for limit > 0 && !utf8.RuneStart(text[limit]) {
+		limit--
 	}
 	return text[:limit]
 }

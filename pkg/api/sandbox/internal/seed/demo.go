@@ -40,8 +40,12 @@ func (o *Maker) Named(name string) (store.Change, error) {
 	b := store.Beginning{ID: store.NewUUID(), Merchant: ids.UUID("merchant"), IDs: ids}
 	c := store.Change{Begin: &b}
 	p := &planter{merchant: b.Merchant, now: o.Clock()}
-	p.Store = store.NewDraft(o.Terms, func() time.Time { return p.now }, b,
-		func(next store.Change) { c.Then = append(c.Then, next) })
+	terms := *o.Terms
+	terms.Pace, terms.InvoiceExpiry = nil, 0 // the clock changes nothing
+	p.Store = store.New(&terms, func() time.Time { return p.now },
+		func(*store.State, *store.Withdrawal) (*store.Delivery, []store.Change) { return nil, nil })
+	p.check(p.Begin(c, &terms, func() {}))
+	p.Made = func(next store.Change) { c.Then = append(c.Then, next) }
 	switch name {
 	case "none":
 	case "":

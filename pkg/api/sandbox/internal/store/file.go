@@ -134,69 +134,62 @@ func (f *file) useLog() (err error) {
 	return err
 }
 
+// failed returns an error of the file. The state in memory is not valid then, and the next read starts from
+// nothing.
+func (f *file) failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	f.last = 0
+	return &FileError{f.path, err}
+}
+
 // append adds what decide returns as one commit, after the commits of other processes. The store must be
-// locked. If append fails, the state in memory is not valid and the next read starts from nothing.
-func (f *file) append(apply func(Change), decide func() []Change) error {
+// locked.
+func (f *file) append(apply func(Change), decide func() []Change) (err error) {
 	if f == nil { // the state is in memory only
 		decide()
 		return nil
 	}
-	last, err := f.commit(apply, decide)
-	if err != nil {
-		f.last = 0
-		return &FileError{f.path, err}
-	}
-	f.last = last
-	return nil
-}
-
-// commit makes the transaction of append, with the write lock of the file. It returns the number of the last
-// commit.
-func (f *file) commit(apply func(Change), decide func() []Change) (last int64, err error) {
+	defer func() { err = f.failed(err) }()
 	tx, err := f.db.Begin()
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer func() { _ = tx.Rollback() }() // without effect after a commit
 	if err := f.catchUp(tx.Query, apply); err != nil {
-		return 0, err
+		return err
 	}
 	next := f.last
 	f.last = 0 // until the changes that decide makes are in the file, also after a panic
 	if changes := decide(); len(changes) > 0 {
-		text, err := json.Marshal(changes)
-		if err != nil {
-			return 0, err
-		}
 		next++
-		if _, err := tx.Exec("INSERT INTO commits (number, changes) VALUES (?, ?)", next, text); err != nil {
-			return 0, err
+		text, err := json.Marshal(changes)
+		if err == nil {
+			_, err = tx.Exec("INSERT INTO commits (number, changes) VALUES (?, ?)", next, text)
 		}
-		if slices.ContainsFunc(changes, func(c Change) bool { return c.Begin != nil }) {
-			if _, err := tx.Exec("DELETE FROM commits WHERE number < ?", next); err != nil {
-				return 0, err
-			}
+		if err == nil && slices.ContainsFunc(changes, func(c Change) bool { return c.Begin != nil }) {
+			_, err = tx.Exec("DELETE FROM commits WHERE number < ?", next)
+		}
+		if err != nil {
+			return err
 		}
 	}
-	return next, tx.Commit()
+	if err = tx.Commit(); err == nil {
+		f.last = next
+	}
+	return err
 }
 
 // read brings the store, which must be locked, up to date.
 func (f *file) read(apply func(Change)) error {
 	var version int64
 	err := f.db.QueryRow("PRAGMA data_version").Scan(&version)
-	if err == nil && f.last > 0 && version == f.version {
-		return nil
-	}
-	if err == nil {
-		err = f.catchUp(f.db.Query, apply)
-	}
-	if err != nil {
-		f.last = 0
-		return &FileError{f.path, err}
+	if err != nil || f.last > 0 && version == f.version {
+		return f.failed(err)
 	}
 	f.version = version
-	return nil
+	return f.failed(f.catchUp(f.db.Query, apply))
 }
 
 func (f *file) catchUp(query func(string, ...any) (*sql.Rows, error), apply func(Change)) error {

@@ -98,8 +98,7 @@ func (s *Store) planStep(w *Withdrawal, add func(time.Time, func(*State) (Change
 func (t *schedule) announce() {
 	var next *time.Time
 	if len(t.queue) > 0 {
-		at := t.queue[0].at
-		next = &at
+		next = new(t.queue[0].at)
 	}
 	t.next.Store(next)
 }

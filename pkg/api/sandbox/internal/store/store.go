@@ -81,15 +81,6 @@ func (s *Store) Begin(first Change, t *Terms, changed func()) error {
 	})
 }
 
-// NewDraft returns a store in memory in which the clock changes nothing.
-func NewDraft(t *Terms, clock func() time.Time, b Beginning, made func(Change)) *Store {
-	s := &Store{clock: clock, state: newState(b), Made: made,
-		announce: func(*State, *Withdrawal) (*Delivery, []Change) { return nil, nil }}
-	s.terms.Store(t)
-	s.ids.Store(b.IDs)
-	return s
-}
-
 // Open loads the state from a file, or begins it with first. Without a path the state is in memory. No other
 // store may have the file open, unless all share it.
 func (s *Store) Open(path string, shared bool, first Change) (err error) {
