@@ -32,21 +32,15 @@ func commandsCommand(a *cmdutil.App) *cobra.Command {
 }
 
 type commandLine struct {
-	Command     string         `json:"command"` // with till
-	About       string         `json:"about"`
-	Arguments   []argumentLine `json:"arguments"`
-	Flags       []flagLine     `json:"flags"`
-	GlobalFlags []string       `json:"global_flags"` // those that it heeds
-	Writes      []cmdline.Deed `json:"writes"`
-	Asks        bool           `json:"asks"`
-	ExitCodes   []int          `json:"exit_codes"`
-	Schema      string         `json:"schema,omitempty"`
-}
-
-type argumentLine struct {
-	Name     string `json:"name"`
-	Required bool   `json:"required"`
-	Repeats  bool   `json:"repeats"`
+	Command     string             `json:"command"` // with till
+	About       string             `json:"about"`
+	Arguments   []cmdline.Argument `json:"arguments"`
+	Flags       []flagLine         `json:"flags"`
+	GlobalFlags []string           `json:"global_flags"` // those that it heeds
+	Writes      []cmdline.Deed     `json:"writes"`
+	Asks        bool               `json:"asks"`
+	ExitCodes   []int              `json:"exit_codes"`
+	Schema      string             `json:"schema,omitempty"`
 }
 
 type flagLine struct {
@@ -79,25 +73,11 @@ func commandLines(root *cobra.Command) []commandLine {
 
 func lineOf(cmd *cobra.Command) commandLine {
 	line := commandLine{Command: cmd.CommandPath(), About: cmd.Short, Flags: linesOf(cmd.LocalNonPersistentFlags()),
-		Arguments: []argumentLine{}, GlobalFlags: append([]string{}, heeded(cmd)...),
+		Arguments: cmdline.Arguments(cmd), GlobalFlags: append([]string{}, heeded(cmd)...),
 		Writes: append([]cmdline.Deed{}, cmdline.Writes(cmd)...), Asks: cmdline.Does(cmd, cmdline.Asks),
 		ExitCodes: cmdline.CodesOf(cmd)}
 	if name := cmdline.CommandName(cmd); schema.Of(name) != nil {
 		line.Schema = name
-	}
-	for _, word := range strings.Fields(cmd.Use)[1:] {
-		if word == "--" || word == "[flags]" {
-			continue
-		}
-		if strings.HasPrefix(strings.TrimPrefix(word, "["), "--") { // and its value
-			break
-		}
-		name, repeats := strings.CutSuffix(strings.ReplaceAll(word, "]...", "...]"), "...]")
-		if !repeats {
-			name, repeats = strings.CutSuffix(name, "...")
-		}
-		name, optional := strings.CutPrefix(strings.TrimSuffix(name, "]"), "[")
-		line.Arguments = append(line.Arguments, argumentLine{name, !optional, repeats})
 	}
 	return line
 }

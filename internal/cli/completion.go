@@ -26,7 +26,6 @@ func completionCommand(a *cmdutil.App) *cobra.Command {
 	return &cobra.Command{
 		Use:       "completion " + strings.Join(shells, "|"),
 		Short:     "Print a script for the completion of command lines",
-		Args:      cmdline.Args("the name of a shell: " + strings.Join(shells, ", ")),
 		ValidArgs: shells,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			script, err := completionScript(cmd.Root(), args[0])

@@ -65,7 +65,7 @@ func prepare(a *cmdutil.App, cmd *cobra.Command, deeds map[string]string) {
 		cmd.ValidArgsFunction = cmdline.OnlyHarmless(cmd.ValidArgsFunction)
 	}
 	if cmd.Args == nil {
-		cmd.Args = cmdline.Args()
+		cmd.Args = cmdline.CheckArgs
 	}
 	cmd.PreRunE = checkGroups
 	if cmd.Annotations[cmdutil.ColumnsKey] != "" {

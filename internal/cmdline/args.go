@@ -92,23 +92,56 @@ func HelpError(cmd *cobra.Command, msg, hint string) error {
 	return exit.UsageError(msg, "see", append(strings.Fields(cmd.CommandPath())[1:], "--help")...)
 }
 
-// Args requires exactly the named arguments. It is also the check of a command that has none of its own.
-func Args(names ...string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		switch {
-		case len(args) < len(names):
-			return HelpError(cmd, CommandName(cmd)+" needs "+strings.Join(names[len(args):], " and "), "")
-		case len(args) > len(names):
-			return HelpError(cmd, fmt.Sprintf("%s: %q is an extra argument", CommandName(cmd), args[len(names)]),
-				unquoted(cmd, args, args[len(names)]))
+// Argument is an argument in the usage of a command.
+type Argument struct {
+	Name     string `json:"name"`
+	Required bool   `json:"required"`
+	Repeats  bool   `json:"repeats"`
+}
+
+// Arguments returns the arguments of a command, which its usage has before the flags.
+func Arguments(cmd *cobra.Command) []Argument {
+	args := []Argument{}
+	for _, word := range strings.Fields(cmd.Use)[1:] {
+		if word == "--" || word == "[flags]" {
+			continue
 		}
-		for i, arg := range args {
-			if strings.TrimSpace(arg) == "" {
-				return exit.UsageError(fmt.Sprintf("%s: %s is empty", CommandName(cmd), names[i]), UnsetHint)
-			}
+		if strings.HasPrefix(strings.TrimPrefix(word, "["), "--") { // and its value
+			break
 		}
-		return nil
+		name, repeats := strings.CutSuffix(strings.ReplaceAll(word, "]...", "...]"), "...]")
+		if !repeats {
+			name, repeats = strings.CutSuffix(name, "...")
+		}
+		name, optional := strings.CutPrefix(strings.TrimSuffix(name, "]"), "[")
+		args = append(args, Argument{name, !optional, repeats})
 	}
+	return args
+}
+
+// CheckArgs requires the arguments that the usage of a command names. It is the check of every command that has none
+// of its own.
+func CheckArgs(cmd *cobra.Command, given []string) error {
+	args := Arguments(cmd)
+	n := len(args)
+	var missing []string
+	for _, arg := range args[min(len(given), n):] {
+		if arg.Required {
+			missing = append(missing, arg.Name)
+		}
+	}
+	switch {
+	case len(missing) > 0:
+		return HelpError(cmd, CommandName(cmd)+" needs "+strings.Join(missing, " and "), "")
+	case len(given) > n && (n == 0 || !args[n-1].Repeats):
+		return HelpError(cmd, fmt.Sprintf("%s: %q is an extra argument", CommandName(cmd), given[n]), unquoted(cmd, given, given[n]))
+	}
+	for i, text := range given {
+		if strings.TrimSpace(text) == "" {
+			return exit.UsageError(fmt.Sprintf("%s: %s is empty", CommandName(cmd), args[min(i, n-1)].Name), UnsetHint)
+		}
+	}
+	return nil
 }
 
 // unquoted says how to write an amount or an age whose second word has become an extra argument. If it is
@@ -132,16 +165,6 @@ func unquoted(cmd *cobra.Command, args []string, extra string) string {
 		return fmt.Sprintf("put the amount and its currency in quotes: %q", args[i-1]+" "+extra)
 	}
 	return ""
-}
-
-// OptionalArg allows one argument, which may be omitted.
-func OptionalArg(name string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, given []string) error {
-		if len(given) == 0 {
-			return nil
-		}
-		return Args(name)(cmd, given)
-	}
 }
 
 // NearTopic asks whether a command or topic below cmd with a name near to name was meant. If there is none,

@@ -17,14 +17,8 @@ func ResolveCommand(a *cmdutil.App, short string) *cobra.Command {
 	var d payout.Decision
 	var notSent bool
 	cmd := cmdutil.NewCommand(a, cmdutil.List, views.Orders, &cobra.Command{
-		Use:   "resolve ORDER... --paid-as ID | --not-sent --reason TEXT",
-		Short: short,
-		Args: func(cmd *cobra.Command, given []string) error {
-			if len(given) == 0 {
-				return cmdline.HelpError(cmd, cmdline.CommandName(cmd)+" needs ORDER", "")
-			}
-			return nil
-		},
+		Use:               "resolve ORDER... --paid-as ID | --not-sent --reason TEXT",
+		Short:             short,
 		ValidArgsFunction: a.CompleteUndecided(),
 	}, func(s *cmdutil.Session, out cmdutil.Output[payout.Order], args []string) error {
 		d.OrderIDs = args

@@ -30,7 +30,6 @@ func Command(a *cmdutil.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "api METHOD PATH",
 		Short: "Send any request, and print the answer unchanged",
-		Args:  cmdline.Args("METHOD", "PATH"),
 		RunE: a.WithSession(func(s *cmdutil.Session, args []string) error {
 			return send(s, strings.ToUpper(args[0]), args[1], input)
 		}),

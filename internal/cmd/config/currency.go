@@ -53,7 +53,6 @@ func currencySetCommand(a *cmdutil.App) *cobra.Command {
 	cmd := changing(a, fixedCurrencies(), &cobra.Command{
 		Use:               "set CODE --kind crypto|fiat --decimals N",
 		Short:             "Add a currency, or change what till knows about one",
-		Args:              cmdline.Args("CODE"),
 		ValidArgsFunction: cmdline.FirstArg(a.CompleteCurrencies),
 	}, func(s *cmdutil.Session, args []string) error { return setCurrency(s, args[0]) })
 	f := cmd.Flags()
@@ -116,7 +115,6 @@ func currencyRemoveCommand(a *cmdutil.App) *cobra.Command {
 	return changing(a, fixedCurrencies(), &cobra.Command{
 		Use:   "remove CODE",
 		Short: "Remove what till currency set has written",
-		Args:  cmdline.Args("CODE"),
 		ValidArgsFunction: cmdline.FirstArg(func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 			s, _ := config.Resolve(a.Input(cmd))
 			if s.Profile == "" {

@@ -24,7 +24,6 @@ func currencyCheckCommand(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.NewCommand(a, cmdutil.List, checkView, &cobra.Command{
 		Use:               "check [CODE]",
 		Short:             "Compare the decimals of the profile with what the service shows",
-		Args:              cmdline.OptionalArg("CODE"),
 		ValidArgsFunction: cmdline.FirstArg(a.CompleteCurrencies),
 	}, func(s *cmdutil.Session, out cmdutil.Output[currencyCheck], args []string) error {
 		return checkCurrencies(s, out, args, invoices, reseller)

@@ -68,7 +68,6 @@ func profileShowCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.WithView(a, cmdutil.One, profileView, &cobra.Command{
 		Use:               "show [NAME]",
 		Short:             "Show a profile as it is in the configuration",
-		Args:              cmdline.OptionalArg("NAME"),
 		ValidArgsFunction: cmdline.FirstArg(a.CompleteProfiles),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			out, file, err := beginFile(a, cmd)
@@ -99,7 +98,6 @@ func profileUseCommand(a *cmdutil.App) *cobra.Command {
 	return &cobra.Command{
 		Use:               "use NAME",
 		Short:             "Make a profile the current one",
-		Args:              cmdline.Args("NAME"),
 		ValidArgsFunction: cmdline.FirstArg(a.CompleteProfiles),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := args[0]
@@ -117,9 +115,6 @@ func profileSetCommand(a *cmdutil.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "set NAME KEY=VALUE...",
 		Short: "Change settings of a profile, or make a new one",
-		Args: func(cmd *cobra.Command, given []string) error {
-			return cmdline.Args("NAME", "KEY=VALUE")(cmd, given[:min(len(given), 2)])
-		},
 		ValidArgsFunction: func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
 			if len(given) == 0 {
 				return a.CompleteProfiles(cmd, given, typed)
@@ -196,7 +191,6 @@ func profileRemoveCommand(a *cmdutil.App) *cobra.Command {
 	return &cobra.Command{
 		Use:               "remove NAME",
 		Short:             "Remove a profile from the configuration",
-		Args:              cmdline.Args("NAME"),
 		ValidArgsFunction: cmdline.FirstArg(a.CompleteProfiles),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, current := args[0], ""

@@ -32,7 +32,6 @@ func inviteGetCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.ReadCommand(a, views.Invites, &cobra.Command{
 		Use:   "get ID",
 		Short: "Show one invite",
-		Args:  cmdline.Args("ID"),
 	}, func(s *cmdutil.Session, client *api.Client, args []string) (api.Invite, error) {
 		s.Subject.ID = args[0]
 		return client.Invites.Get(s.Ctx, args[0])
@@ -43,7 +42,6 @@ func inviteCreateCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.NewCommand(a, cmdutil.One, createdInviteView, &cobra.Command{
 		Use:   "create [UUID]",
 		Short: "Make an invite and print its url",
-		Args:  cmdline.OptionalArg("UUID"),
 	}, func(s *cmdutil.Session, out cmdutil.Output[api.Invite], args []string) error {
 		uuid := randomUUID()
 		if len(args) == 1 {

@@ -97,7 +97,6 @@ func getCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.ReadCommand(a, views.Invoices, &cobra.Command{
 		Use:   "get ID",
 		Short: "Show one invoice",
-		Args:  cmdline.Args("ID"),
 	}, func(s *cmdutil.Session, client *api.Client, args []string) (api.Invoice, error) {
 		s.Subject.ID = args[0]
 		invoice, err := client.Invoices.Get(s.Ctx, args[0])
@@ -113,7 +112,6 @@ func waitCommand(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.ReadCommand(a, views.Invoices, &cobra.Command{
 		Use:   "wait ID --status S[,S]",
 		Short: "Wait until an invoice reaches a status or state",
-		Args:  cmdline.Args("ID"),
 	}, func(s *cmdutil.Session, client *api.Client, args []string) (api.Invoice, error) {
 		s.Subject.ID = args[0]
 		flags.Show = []string{"invoice", "get", args[0]}

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
 	"example.com/till/internal/exit"
@@ -24,7 +23,6 @@ func renameCommand(a *cmdutil.App) *cobra.Command {
 	cmd := noted(a, &cobra.Command{
 		Use:   "rename OLD NEW",
 		Short: "Move a history to a new account name or address",
-		Args:  cmdline.Args("OLD", "NEW"),
 	}, func(s *cmdutil.Session, args []string) error {
 		base, err := s.RequireBaseURL()
 		if err != nil {
@@ -124,7 +122,6 @@ func adoptMerchantCommand(a *cmdutil.App) *cobra.Command {
 	return reasonFlag(noted(a, &cobra.Command{
 		Use:   "adopt-merchant ID --reason TEXT",
 		Short: "Say that the service has given the merchant another id",
-		Args:  cmdline.Args("ID"),
 	}, func(s *cmdutil.Session, args []string) error {
 		if strings.TrimSpace(reason) == "" {
 			return exit.UsageError("the reason for the change is missing", "give one",
@@ -224,7 +221,6 @@ func approvalsCommand(a *cmdutil.App) *cobra.Command {
 	return reasonFlag(cmdutil.NewCommand(a, cmdutil.List, demandView, &cobra.Command{
 		Use:   "approvals [N]",
 		Short: "Show or change how many persons must approve what is sent",
-		Args:  cmdline.OptionalArg("N"),
 	}, func(s *cmdutil.Session, out cmdutil.Output[approval.Demand], args []string) error {
 		if len(args) > 0 || s.Cmd.Flags().Changed("reason") {
 			return setApprovals(s, cmdutil.FirstOf(args), reason)

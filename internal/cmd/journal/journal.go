@@ -114,7 +114,6 @@ func copyCommand(a *cmdutil.App) *cobra.Command {
 	return noted(a, &cobra.Command{
 		Use:               "copy DEST",
 		Short:             "Write a consistent copy of the journal",
-		Args:              cmdline.Args("DEST"),
 		ValidArgsFunction: cmdline.FirstArg(cmdline.FileNames),
 	}, func(s *cmdutil.Session, args []string) error {
 		if err := place.Check(args[0]); err != nil {

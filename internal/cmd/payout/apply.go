@@ -36,7 +36,6 @@ func applyCommand(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.NewCommand(a, cmdutil.One, appliedView, &cobra.Command{
 		Use:               "apply PLAN",
 		Short:             "Send what a plan says, each row at most once",
-		Args:              cmdline.Args("PLAN"),
 		ValidArgsFunction: cmdline.FirstArg(cmdline.FileNames),
 	}, func(s *cmdutil.Session, out cmdutil.Output[runCounts], args []string) error {
 		if err := flags.check(s.Cmd, args[0]); err != nil {

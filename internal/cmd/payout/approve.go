@@ -41,7 +41,6 @@ func approveCommand(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.NewCommand(a, cmdutil.One, signedView, &cobra.Command{
 		Use:               "approve PLAN",
 		Short:             "Approve a plan: sign it with an SSH key",
-		Args:              cmdline.Args("PLAN"),
 		ValidArgsFunction: cmdline.FileNames,
 	}, func(s *cmdutil.Session, out cmdutil.Output[signedPlan], args []string) error {
 		plan, err := payout.OpenPlan(args[0])

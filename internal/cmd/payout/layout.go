@@ -163,7 +163,6 @@ func layoutCommand(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.NewCommand(a, cmdutil.One, layoutView, &cobra.Command{
 		Use:               "layout FILE",
 		Short:             "Look at a file of payments and propose how to read it",
-		Args:              cmdline.Args("FILE"),
 		ValidArgsFunction: cmdline.FileNames,
 	}, func(s *cmdutil.Session, out cmdutil.Output[proposedLayout], args []string) error {
 		file := args[0]

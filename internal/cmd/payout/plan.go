@@ -37,7 +37,6 @@ func planCommand(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.NewCommand(a, cmdutil.One, planFactsView, &cobra.Command{
 		Use:               "plan FILE --out PLAN",
 		Short:             "Check every row of a file and make a plan of it; send nothing",
-		Args:              cmdline.Args("FILE"),
 		ValidArgsFunction: cmdline.FileNames,
 	}, func(s *cmdutil.Session, out cmdutil.Output[planFacts], args []string) error {
 		return plan(s, args[0], flags, out)

@@ -32,9 +32,9 @@ import (
 
 func rehearseCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.NewCommand(a, cmdutil.One, rehearsalView, &cobra.Command{
-		Use:   "rehearse PLAN",
-		Short: "Pay a plan in a sandbox of its own, where things go wrong",
-		Args:  cmdline.Args("PLAN"),
+		Use:               "rehearse PLAN",
+		Short:             "Pay a plan in a sandbox of its own, where things go wrong",
+		ValidArgsFunction: cmdline.FileNames,
 	}, func(s *cmdutil.Session, out cmdutil.Output[rehearsal], args []string) error {
 		plan, err := payout.OpenPlan(args[0])
 		if err != nil {

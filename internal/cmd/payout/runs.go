@@ -235,7 +235,6 @@ func exportCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.NewCommand(a, cmdutil.List, exportView, &cobra.Command{
 		Use:               "export RUN",
 		Short:             "Print the rows of a run for a file, as CSV",
-		Args:              cmdline.Args("RUN"),
 		ValidArgsFunction: cmdline.FirstArg(a.CompleteRuns()),
 	}, func(s *cmdutil.Session, out cmdutil.Output[payout.Order], args []string) error {
 		if s.Origin("output").IsDefault() && s.Render.Filter == nil && s.Template == "" {

@@ -18,7 +18,6 @@ func reconcileCommand(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.NewCommand(a, cmdutil.List, orders.ReconciledView, &cobra.Command{
 		Use:               "reconcile [RUN]",
 		Short:             "Find out from the service's list what became of a run",
-		Args:              cmdline.OptionalArg("RUN"),
 		ValidArgsFunction: cmdline.FirstArg(a.CompleteRuns()),
 	}, func(s *cmdutil.Session, out cmdutil.Output[payout.Result], args []string) error {
 		sender, run, err := askAbout(s, cmdutil.FirstOf(args))
@@ -73,7 +72,6 @@ func waitCommand(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.NewCommand(a, cmdutil.List, rowView(true), &cobra.Command{
 		Use:               "wait RUN --status S[,S]",
 		Short:             "Wait until every accepted row of a run has reached a status",
-		Args:              cmdline.Args("RUN"),
 		ValidArgsFunction: cmdline.FirstArg(a.CompleteRuns()),
 	}, func(s *cmdutil.Session, out cmdutil.Output[runRow], args []string) error {
 		if err := flags.Check(); err != nil {

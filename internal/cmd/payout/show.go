@@ -24,7 +24,6 @@ func showCommand(a *cmdutil.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "show PLAN",
 		Short:             "Show a plan to the person who approves it",
-		Args:              cmdline.Args("PLAN"),
 		ValidArgsFunction: cmdline.FileNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {

@@ -24,7 +24,6 @@ func statusCommand(a *cmdutil.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "status [RUN]",
 		Short:             "Show the state of every row of a run",
-		Args:              cmdline.OptionalArg("RUN"),
 		ValidArgsFunction: cmdline.FirstArg(a.CompleteRuns()),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, out, err := cmdutil.Begin(a, cmd, rowView(live))

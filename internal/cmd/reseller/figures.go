@@ -217,7 +217,6 @@ func rebateCommand(a *cmdutil.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "rebate [ID]",
 		Short:             "Show what resellers have earned, per currency",
-		Args:              cmdline.OptionalArg("ID"),
 		ValidArgsFunction: completeResellers(a),
 		RunE: a.WithSession(func(s *cmdutil.Session, args []string) error {
 			if by != "" {
@@ -347,7 +346,6 @@ func balanceCommand(a *cmdutil.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "balance [ID]",
 		Short:             "Show the balances of resellers",
-		Args:              cmdline.OptionalArg("ID"),
 		ValidArgsFunction: completeResellers(a),
 		RunE: a.WithSession(func(s *cmdutil.Session, args []string) error {
 			code, err := currencyCode(s, currency)

@@ -34,7 +34,6 @@ func invoiceListCommand(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.WithView(a, cmdutil.Apart, views.Invoices, &cobra.Command{
 		Use:               "list ID",
 		Short:             "List a reseller's invoices",
-		Args:              cmdline.Args("ID"),
 		ValidArgsFunction: completeResellers(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, out, err := cmdutil.Begin(a, cmd, views.Invoices)
@@ -91,7 +90,7 @@ func invoiceGetCommand(a *cmdutil.App) *cobra.Command {
 	return aboutReseller(a, "get ID INVOICE", "Show one of a reseller's invoices", views.Invoices,
 		func(ctx context.Context, client *api.Client, id string, args []string) (api.Invoice, error) {
 			return client.Resellers.Invoice(ctx, id, args[1])
-		}, "INVOICE")
+		})
 }
 
 func invoiceFinishedCommand(a *cmdutil.App) *cobra.Command {
@@ -99,7 +98,6 @@ func invoiceFinishedCommand(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.NewCommand(a, cmdutil.One, finishedView, &cobra.Command{
 		Use:               "finished ID INVOICE",
 		Short:             "Tell whether one of a reseller's invoices is finished",
-		Args:              cmdline.Args("ID", "INVOICE"),
 		ValidArgsFunction: completeResellers(a),
 	}, func(s *cmdutil.Session, out cmdutil.Output[bool], args []string) error {
 		client, err := s.Client()

@@ -54,11 +54,8 @@ const maxConcurrency = 128
 func reportCommand(a *cmdutil.App) *cobra.Command {
 	p := reporting{html: cmdutil.OutFile{Flag: "html", Mode: 0o666}, svg: cmdutil.OutFile{Flag: "svg", Mode: 0o666}}
 	cmd := &cobra.Command{
-		Use:   "report [ID...]",
-		Short: "Add up rebates and volume: a picture, tables, a page",
-		Args: func(cmd *cobra.Command, given []string) error { // any number of resellers, but no empty name
-			return cmdline.Args(slices.Repeat([]string{"ID"}, len(given))...)(cmd, given)
-		},
+		Use:               "report [ID...]",
+		Short:             "Add up rebates and volume: a picture, tables, a page",
 		ValidArgsFunction: completeResellers(a),
 		RunE: a.WithSession(func(s *cmdutil.Session, args []string) error {
 			p.Session = s

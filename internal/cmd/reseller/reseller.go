@@ -60,12 +60,10 @@ func labelled(all []api.Reseller, text string) (string, error) {
 
 // aboutReseller returns a command that reads one thing about one reseller.
 func aboutReseller[T any](a *cmdutil.App, use, short string, view func(money.Registry) render.View[T],
-	read func(ctx context.Context, client *api.Client, id string, args []string) (T, error),
-	more ...string) *cobra.Command {
+	read func(ctx context.Context, client *api.Client, id string, args []string) (T, error)) *cobra.Command {
 	return cmdutil.ReadCommand(a, view, &cobra.Command{
 		Use:               use,
 		Short:             short,
-		Args:              cmdline.Args(append([]string{"ID"}, more...)...),
 		ValidArgsFunction: completeResellers(a),
 	}, func(s *cmdutil.Session, client *api.Client, args []string) (value T, err error) {
 		id, err := findReseller(s, client, args[0])
@@ -210,7 +208,6 @@ func withdrawListCommand(a *cmdutil.App) *cobra.Command {
 	return orders.ListCommand(a, &cobra.Command{
 		Use:               "list ID",
 		Short:             "List a reseller's withdrawals, the whole list or a part of it",
-		Args:              cmdline.Args("ID"),
 		ValidArgsFunction: completeResellers(a),
 	}, func(s *cmdutil.Session, client *api.Client, args []string) (orders.List, error) {
 		id, err := findReseller(s, client, args[0])
@@ -229,5 +226,5 @@ func withdrawGetCommand(a *cmdutil.App) *cobra.Command {
 	return aboutReseller(a, "get ID WITHDRAWAL", "Show one of a reseller's withdrawals", views.Withdrawals,
 		func(ctx context.Context, client *api.Client, id string, args []string) (api.Withdrawal, error) {
 			return client.Resellers.Withdrawal(ctx, id, args[1])
-		}, "WITHDRAWAL")
+		})
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
@@ -18,7 +17,6 @@ func statsCommand(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.WithView(a, cmdutil.Apart, statsView, &cobra.Command{
 		Use:               "stats [ID]",
 		Short:             "Show volume, rebates and invoices by status over all time",
-		Args:              cmdline.OptionalArg("ID"),
 		ValidArgsFunction: completeResellers(a),
 		RunE: a.WithSession(func(s *cmdutil.Session, args []string) error {
 			return figures[statsRow]{view: statsView,

@@ -187,7 +187,6 @@ func fundCommand(a *cmdutil.App) *cobra.Command {
 	return newAnswer(a, fundedView, false, &cobra.Command{
 		Use:   "fund AMOUNT",
 		Short: "Add money to the sandbox's balance",
-		Args:  cmdline.Args("AMOUNT"),
 	}, func(s *cmdutil.Session, args []string) (funded, error) {
 		amount, err := s.Money.ParseAmount(args[0], api.Currency{})
 		if err != nil {
@@ -225,7 +224,6 @@ func expireCommand(a *cmdutil.App) *cobra.Command {
 }
 
 func endsInvoice(a *cmdutil.App, cmd *cobra.Command, path string) *cobra.Command {
-	cmd.Args = cmdline.Args("INVOICE")
 	return newAnswer(a, views.Invoices, false, cmd, func(s *cmdutil.Session, args []string) (api.Invoice, error) {
 		if err := api.CheckUUID(args[0]); err != nil {
 			return api.Invoice{}, exit.UsageError(err.Error(), "its id is printed when it is made", "invoice", "create")
@@ -238,7 +236,6 @@ func advanceCommand(a *cmdutil.App) *cobra.Command {
 	return newAnswer(a, advancedView, false, &cobra.Command{
 		Use:   "advance WITHDRAWAL STATUS",
 		Short: "Move a withdrawal of the sandbox to its next status",
-		Args:  cmdline.Args("WITHDRAWAL", "STATUS"),
 	}, func(s *cmdutil.Session, args []string) (api.Withdrawal, error) {
 		withdrawal, err := tell[api.Withdrawal](s, "/sandbox/advance",
 			map[string]string{"withdrawal": args[0], "status": args[1]})
@@ -251,7 +248,6 @@ func inviteRedeemCommand(a *cmdutil.App) *cobra.Command {
 	cmd := newAnswer(a, structView[redeemed]("id"), false, &cobra.Command{
 		Use:   "redeem INVITE",
 		Short: "Make a reseller from an invite of the sandbox",
-		Args:  cmdline.Args("INVITE"),
 	}, func(s *cmdutil.Session, args []string) (redeemed, error) {
 		if err := api.CheckUUID(args[0]); err != nil {
 			return redeemed{}, exit.UsageError(err.Error(), "one is printed when it is made", "invite", "create", "-q")
@@ -291,7 +287,6 @@ func clockSetCommand(a *cmdutil.App) *cobra.Command {
 	return newAnswer(a, structView[sandboxTime]("now"), true, &cobra.Command{
 		Use:   "set TIME",
 		Short: "Set the sandbox's clock",
-		Args:  cmdline.Args("TIME"),
 	}, func(s *cmdutil.Session, args []string) (moved sandboxTime, err error) {
 		if _, err := time.Parse(time.RFC3339, args[0]); err != nil && args[0] != "now" {
 			return moved, exit.UsageError(fmt.Sprintf("%q is not a time in RFC 3339", args[0]),
@@ -305,7 +300,6 @@ func clockAdvanceCommand(a *cmdutil.App) *cobra.Command {
 	return newAnswer(a, structView[sandboxTime]("now"), true, &cobra.Command{
 		Use:   "advance DURATION",
 		Short: "Advance the sandbox's clock",
-		Args:  cmdline.Args("DURATION"),
 	}, func(s *cmdutil.Session, args []string) (moved sandboxTime, err error) {
 		by, ok := period.ParseDuration(args[0])
 		if !ok || by < time.Second || by%time.Second != 0 {

@@ -158,7 +158,6 @@ func faultClearCommand(a *cmdutil.App) *cobra.Command {
 	return newControl(a, cmdutil.List, faultView, &cobra.Command{
 		Use:   "clear [ID]",
 		Short: "Remove a fault of the sandbox, or all of them",
-		Args:  cmdline.OptionalArg("ID"),
 	}, func(s *cmdutil.Session, out cmdutil.Output[sandbox.Fault], args []string) error {
 		order := map[string]string{}
 		if len(args) == 1 {

@@ -74,7 +74,6 @@ func seedCommand(a *cmdutil.App) *cobra.Command {
 	return newAnswer(a, structView[sandboxState]("id"), true, &cobra.Command{
 		Use:               "seed FILE",
 		Short:             "Reset the sandbox to the contents of a file",
-		Args:              cmdline.Args("FILE"),
 		ValidArgsFunction: cmdline.FileNames,
 	}, func(s *cmdutil.Session, args []string) (sandboxState, error) {
 		return beginWith(s, args[0])

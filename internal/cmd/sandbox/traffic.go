@@ -325,7 +325,6 @@ func callbacksResendCommand(a *cmdutil.App) *cobra.Command {
 	return newAnswer(a, deliveryView, false, &cobra.Command{
 		Use:   "resend DELIVERY",
 		Short: "Post a callback again, and see what is answered",
-		Args:  cmdline.Args("DELIVERY"),
 	}, func(s *cmdutil.Session, args []string) (sandbox.Delivery, error) {
 		d, err := tell[sandbox.Delivery](s, "/sandbox/callbacks/resend", map[string]string{"id": args[0]})
 		return d, missing(err, "delivery", args[0], "sandbox", "callbacks", "list")

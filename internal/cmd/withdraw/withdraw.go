@@ -28,7 +28,6 @@ func getCommand(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.NewCommand(a, cmdutil.One, views.Withdrawals, &cobra.Command{
 		Use:   "get [ID]",
 		Short: "Show one withdrawal with the history of its statuses",
-		Args:  cmdline.OptionalArg("ID"),
 	}, func(s *cmdutil.Session, out cmdutil.Output[api.Withdrawal], args []string) error {
 		client, id, err := oneWithdrawal(s, args, orderID)
 		if err != nil {
@@ -145,7 +144,6 @@ func waitCommand(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.NewCommand(a, cmdutil.One, views.Withdrawals, &cobra.Command{
 		Use:   "wait [ID] --status S[,S]",
 		Short: "Wait until a withdrawal reaches a status",
-		Args:  cmdline.OptionalArg("ID"),
 	}, func(s *cmdutil.Session, out cmdutil.Output[api.Withdrawal], args []string) error {
 		client, id, err := oneWithdrawal(s, args, orderID)
 		if err != nil {
@@ -172,7 +170,6 @@ func reconcileCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.NewCommand(a, cmdutil.List, orders.ReconciledView, &cobra.Command{
 		Use:               "reconcile [ORDER]",
 		Short:             "Find out from the service's list what became of an order",
-		Args:              cmdline.OptionalArg("ORDER"),
 		ValidArgsFunction: cmdline.FirstArg(a.CompleteUndecided()),
 	}, func(s *cmdutil.Session, out cmdutil.Output[payout.Result], args []string) error {
 		if err := cmdutil.CheckOrderIDs(args); err != nil {
