@@ -150,7 +150,7 @@ func (s *Session) SenderToTry(client *api.Client) (*payout.Sender, error) {
 	if _, none := os.Stat(filepath.Dir(s.Journal)); missing && none != nil && !s.Origin("journal").IsDefault() {
 		return nil, err // the real run makes no directory for a journal that is named
 	}
-	if _, none := os.Stat(s.SandboxState); err == nil && s.ClientURL == embeddedURL && none != nil { // a new sandbox has a new account
+	if _, none := os.Stat(s.SandboxState); err == nil && s.BaseURL == "" && none != nil { // a new sandbox has a new account
 		missing = true
 	}
 	if missing {
@@ -255,8 +255,12 @@ func (s *Session) lookupSince() (string, time.Time, error) {
 
 // JournalAccount returns the account whose rows the journal's own commands show. They need no service and no
 // key, except for a sandbox, which has to say which one it is. Any profile can be that of a sandbox, so if
-// the address is on this machine, the key shows whether it is one.
+// the address is on this machine, the key shows whether it is one. A client that exists has its key.
 func (s *Session) JournalAccount() (payout.Account, error) {
+	if s.client != nil {
+		a, _, err := s.AccountOf(s.client)
+		return a, err
+	}
 	base, err := s.RequireBaseURL()
 	plain := payout.Account{Address: base, Name: s.Account}
 	if err != nil || !s.Sandbox && !config.IsLoopbackURL(base) {
@@ -273,21 +277,13 @@ func (s *Session) JournalAccount() (payout.Account, error) {
 	return a, err
 }
 
-// LedgerOf returns the ledger of the account that the client uses.
-func (s *Session) LedgerOf(j *payout.Journal, client *api.Client) (*payout.Ledger, error) {
-	account, _, err := s.AccountOf(client)
-	if err != nil {
-		return nil, err
-	}
-	s.ledger, err = s.LedgerIn(j, account)
-	return s.ledger, err
-}
+// LedgerToList returns the ledger of the account in use for a command that only reads it. It is nil if there is no
+// journal yet.
+func (s *Session) LedgerToList() (*payout.Ledger, error) { return s.LedgerFrom(s.JournalToList) }
 
-// LedgerToList returns the ledger of the account in use for a command that asks the service for nothing. It
-// is nil if there is no journal yet.
-func (s *Session) LedgerToList() (*payout.Ledger, error) { return s.ledgerFrom(s.JournalToList) }
-
-func (s *Session) ledgerFrom(open func() (*payout.Journal, error)) (*payout.Ledger, error) {
+// LedgerFrom returns what the journal that open opens has of the account in use. It warns if the journal has lost its
+// last records.
+func (s *Session) LedgerFrom(open func() (*payout.Journal, error)) (*payout.Ledger, error) {
 	account, err := s.JournalAccount()
 	if err != nil {
 		return nil, err
@@ -296,7 +292,8 @@ func (s *Session) ledgerFrom(open func() (*payout.Journal, error)) (*payout.Ledg
 	if err != nil || j == nil {
 		return nil, err
 	}
-	return s.LedgerIn(j, account)
+	s.ledger = j.Ledger(account)
+	return s.ledger, s.noteRestored(j, s.ledger)
 }
 
 // ListOfLedger prints what the ledger of the account in use has; nothing if there is no journal yet.
@@ -321,13 +318,7 @@ func (s *Session) LedgerToChange(open func() (*payout.Journal, error)) (*payout.
 	if err := s.OwnJournal(); err != nil {
 		return nil, err
 	}
-	return s.ledgerFrom(open)
-}
-
-// LedgerIn returns the ledger of an account. It warns if the journal has lost its last records.
-func (s *Session) LedgerIn(j *payout.Journal, account payout.Account) (*payout.Ledger, error) {
-	ledger := j.Ledger(account)
-	return ledger, s.noteRestored(j, ledger)
+	return s.LedgerFrom(open)
 }
 
 // OpenSender returns a sender for a command that does not send. If a named journal does not exist, its name

@@ -37,7 +37,7 @@ type Session struct {
 	Render    render.Options
 	Keys      config.Keys
 	key       string          // of the calls, once known
-	ClientURL string          // the base URL of the client, once it exists
+	client    *api.Client     // once it exists
 	unknown   map[string]bool // the codes of amounts that were printed in minor units
 }
 
@@ -200,11 +200,11 @@ func (s *Session) newClient(base string, opts []api.Option) (*api.Client, error)
 	if !s.outlets(s.Cmd).none() {
 		opts = append(opts, api.WithMiddleware(s.calls.wrap))
 	}
-	s.ClientURL = base
 	client, err := api.New(base, opts...)
 	if err != nil {
 		return nil, &config.Error{Msg: err.Error(), Err: err}
 	}
+	s.client = client
 	return client, nil
 }
 

@@ -333,13 +333,9 @@ func (p *probe) fields() {
 
 // sent compares the order ids of the journal with those that the list shows.
 func (p *probe) sent() {
-	journal, err := p.s.ExistingJournal()
+	ledger, err := p.s.LedgerFrom(p.s.ExistingJournal)
 	if errors.Is(err, fs.ErrNotExist) {
 		return
-	}
-	var ledger *payout.Ledger
-	if err == nil {
-		ledger, err = p.s.LedgerOf(journal, p.client)
 	}
 	if p.err = err; err != nil {
 		return

@@ -87,14 +87,10 @@ func oneWithdrawal(s *cmdutil.Session, args []string, orderID string) (*api.Clie
 	if err != nil || orderID == "" {
 		return client, cmdutil.FirstOf(args), err
 	}
-	j, err := s.JournalToList()
-	if j == nil && err == nil {
+	ledger, err := s.LedgerToList()
+	if ledger == nil && err == nil {
 		err = cmdutil.NoOrder(orderID)
 	}
-	if err != nil {
-		return nil, "", err
-	}
-	ledger, err := s.LedgerOf(j, client)
 	if err != nil {
 		return nil, "", err
 	}
