@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -10,7 +9,6 @@ import (
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
-	"example.com/till/internal/views"
 	"example.com/till/pkg/schema"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -32,15 +30,15 @@ func commandsCommand(a *cmdutil.App) *cobra.Command {
 }
 
 type commandLine struct {
-	Command     string             `json:"command"` // with till
-	About       string             `json:"about"`
+	Command     string             `json:"command" column:"own: the command"` // with till
+	About       string             `json:"about" column:"own: what it does"`
 	Arguments   []cmdline.Argument `json:"arguments"`
 	Flags       []flagLine         `json:"flags"`
 	GlobalFlags []string           `json:"global_flags"` // those that it heeds
-	Writes      []cmdline.Deed     `json:"writes"`
-	Asks        bool               `json:"asks"`
-	ExitCodes   []int              `json:"exit_codes"`
-	Schema      string             `json:"schema,omitempty"`
+	Writes      []cmdline.Deed     `json:"writes" column:"own: what it may change: money, service, sandbox, files"`
+	Asks        bool               `json:"asks" column:"value: whether it asks a person"`
+	ExitCodes   []int              `json:"exit_codes" column:"own extra: the codes that it may end with"`
+	Schema      string             `json:"schema,omitempty" column:"own extra: the name that till schema has for what it prints"`
 }
 
 type flagLine struct {
@@ -129,19 +127,7 @@ func heeded(cmd *cobra.Command) (names []string) {
 }
 
 func commandView(money.Registry) render.View[commandLine] {
-	type row = commandLine
-	words := func(list any) string { return strings.Trim(fmt.Sprint(list), "[]") }
-	return views.Of(func(c row) string { return c.Command }, render.Value[row](),
-		render.Field("command", "the command", render.Own, func(c row) string { return c.Command }),
-		render.Field("writes", "what it may change: money, service, sandbox, files", render.Own,
-			func(c row) string { return words(c.Writes) }),
-		render.Field("asks", "whether it asks a person", render.Bool, func(c row) bool { return c.Asks }),
-		render.Field("exit_codes", "the codes that it may end with", render.Own,
-			func(c row) string { return words(c.ExitCodes) }),
-		render.Field("schema", "the name that till schema has for what it prints", render.Own,
-			func(c row) string { return c.Schema }),
-		render.Field("about", "what it does", render.Own, func(c row) string { return c.About })).
-		Extra("exit_codes", "schema")
+	return render.Struct[commandLine]("command").Select("command", "writes", "asks", "exit_codes", "schema", "about")
 }
 
 // Tree returns all commands and topics with their help. It is for the man pages, which are made when till is

@@ -41,16 +41,10 @@ func countFlags(flags *pflag.FlagSet) {
 	})
 }
 
-// namedFlags returns flags for a help text, each with a word for what it takes.
-func namedFlags(flags *pflag.FlagSet) *pflag.FlagSet {
-	all := pflag.NewFlagSet("", pflag.ContinueOnError)
-	all.SortFlags = false
-	flags.VisitAll(func(f *pflag.Flag) {
-		one := *f
-		nameFlag(&one)
-		all.AddFlag(&one)
-	})
-	return all
+// flagUsages returns the lines of a help text about flags, each with a word for what it takes.
+func flagUsages(flags *pflag.FlagSet, width int) string {
+	flags.VisitAll(nameFlag)
+	return flags.FlagUsagesWrapped(width)
 }
 
 // nameFlag makes a flag say what it takes. It cannot be set after that.

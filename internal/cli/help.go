@@ -74,7 +74,8 @@ func usage(a *cmdutil.App, cmd *cobra.Command) string {
 		for _, g := range commandGroups() {
 			var commands []*cobra.Command
 			for _, name := range strings.Fields(g.commands) {
-				commands = append(commands, childNamed(cmd, name))
+				found, _, _ := cmd.Find([]string{name})
+				commands = append(commands, found)
 			}
 			text += "\nCommands (" + strings.ToLower(g.title) + "):\n" + listed(commands)
 		}
@@ -83,10 +84,10 @@ func usage(a *cmdutil.App, cmd *cobra.Command) string {
 		text += "\nCommands:\n" + listed(cmd.Commands())
 	}
 	if cmd.HasParent() && cmd.HasAvailableLocalFlags() {
-		text += "\nFlags:\n" + namedFlags(cmd.LocalFlags()).FlagUsagesWrapped(pageWidth(a))
+		text += "\nFlags:\n" + flagUsages(cmd.LocalFlags(), pageWidth(a))
 	}
 	if global.HasFlags() {
-		text += "\nGlobal Flags:\n" + namedFlags(global).FlagUsagesWrapped(pageWidth(a)) + "  and those in: till help flags\n"
+		text += "\nGlobal Flags:\n" + flagUsages(global, pageWidth(a)) + "  and those in: till help flags\n"
 	} else if cmd.HasAvailableInheritedFlags() {
 		text += "\nGlobal flags: till help flags\n"
 	}
@@ -153,33 +154,21 @@ func pageWidth(a *cmdutil.App) int {
 	return min(cmp.Or(terminal.Width(a.IO.Out), helpWidth), helpWidth)
 }
 
-func findTopic(cmd *cobra.Command, names []string) (*cobra.Command, error) {
-	for _, name := range names {
-		next := childNamed(cmd, name)
-		if next == nil {
-			hint := "see: till help " + strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
-			if !cmd.HasParent() {
-				hint = "see: till help"
-			}
-			return nil, exit.UsageError(fmt.Sprintf("there is no help about %q: %s has no command or topic of that name",
-				name, cmd.CommandPath()), cmp.Or(cmdline.NearTopic(cmd, name), hint))
-		}
-		cmd = next
+func findTopic(root *cobra.Command, names []string) (*cobra.Command, error) {
+	cmd, unknown, err := root.Find(names)
+	if err != nil || len(unknown) == 0 {
+		return cmd, err
 	}
-	return cmd, nil
+	hint := "see: till help"
+	if cmd.HasParent() {
+		hint += " " + cmdline.CommandName(cmd)
+	}
+	return nil, exit.UsageError(fmt.Sprintf("there is no help about %q: %s has no command or topic of that name",
+		unknown[0], cmd.CommandPath()), cmp.Or(cmdline.NearTopic(cmd, unknown[0]), hint))
 }
 
-func childNamed(cmd *cobra.Command, name string) *cobra.Command {
-	for _, child := range cmd.Commands() {
-		if child.Name() == name {
-			return child
-		}
-	}
-	return nil
-}
-
-func completeTopics(cmd *cobra.Command, given []string, typed string) []string {
-	cmd, err := findTopic(cmd, given)
+func completeTopics(root *cobra.Command, given []string, typed string) []string {
+	cmd, err := findTopic(root, given)
 	if err != nil {
 		return nil
 	}
@@ -273,7 +262,7 @@ func flagLines() string {
 		for _, name := range strings.Fields(g.flags) {
 			group.AddFlag(global.Lookup(name))
 		}
-		parts = append(parts, g.title+"\n"+strings.TrimSuffix(namedFlags(group).FlagUsagesWrapped(helpWidth), "\n"))
+		parts = append(parts, g.title+"\n"+strings.TrimSuffix(flagUsages(group, helpWidth), "\n"))
 	}
 	return strings.Join(parts, "\n\n")
 }

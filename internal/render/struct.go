@@ -1,6 +1,7 @@
 package render
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -13,7 +14,8 @@ import (
 //
 // is a column with its name in JSON. The tag says how it is shown and what it means: its first word is own,
 // text, word, id or time for a text, count for a number of things, and value for the others. The words whole,
-// extra and detail set the fields of Column. --quiet prints the field that is id in JSON.
+// extra and detail set the fields of Column. A list is a text of its elements. --quiet prints the field that is id in
+// JSON.
 func Struct[T any](id string) View[T] {
 	view := View[T]{JSON: Value[T]()}
 	for _, field := range reflect.VisibleFields(reflect.TypeFor[T]()) {
@@ -43,6 +45,8 @@ func cellOf(how string, v reflect.Value) Cell {
 		return cellOf(how, v.Elem())
 	case kind == reflect.Bool:
 		return Bool(v.Bool())
+	case kind == reflect.Slice:
+		return Own(strings.Trim(fmt.Sprint(v), "[]"))
 	case how == "count":
 		return Count(int(v.Int()))
 	case kind != reflect.String:
