@@ -14,7 +14,6 @@ import (
 	"example.com/till/internal/atomicfile"
 	"example.com/till/internal/exit"
 	"example.com/till/internal/terminal"
-	"example.com/till/pkg/payout"
 )
 
 // ExitStatus is the exit code of a command that till ran. Till exits with it and prints no error, because the
@@ -29,25 +28,21 @@ func StatusOf(name string, err error) error {
 	if err == nil {
 		return nil
 	}
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+	if ended, ok := errors.AsType[*exec.ExitError](err); ok {
+		if status, ok := ended.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 			return ExitStatus(128 + int(status.Signal()))
 		}
-		return ExitStatus(exit.ExitCode())
+		return ExitStatus(ended.ExitCode())
 	}
-	f := &exit.Error{Code: exit.CannotRun, Err: err,
-		Msg:  fmt.Sprintf("the command %s cannot be run: %v", name, plainExecError(err)),
-		Hint: payout.NewHint("check its mode, and that its first line names an interpreter that exists")}
 	switch {
 	case errors.Is(err, exec.ErrDot):
-		f.Code, f.Msg, f.Hint = exit.NotFound,
-			fmt.Sprintf("the command %s was found in the current directory only, which is not searched", name),
-			payout.NewHint("write ./"+name)
+		return exit.Failure(exit.NotFound, err,
+			fmt.Sprintf("the command %s was found in the current directory only, which is not searched", name), "write ./"+name)
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, os.ErrNotExist):
-		f.Code, f.Msg, f.Hint = exit.NotFound, fmt.Sprintf("the command %s was not found", name),
-			payout.NewHint("check its spelling and PATH")
+		return exit.Failure(exit.NotFound, err, fmt.Sprintf("the command %s was not found", name), "check its spelling and PATH")
 	}
-	return f
+	return exit.Failure(exit.CannotRun, err, fmt.Sprintf("the command %s cannot be run: %v", name, plainExecError(err)),
+		"check its mode, and that its first line names an interpreter that exists")
 }
 
 func plainExecError(err error) error {

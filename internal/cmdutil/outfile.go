@@ -12,7 +12,6 @@ import (
 	"example.com/till/internal/atomicfile"
 	"example.com/till/internal/exit"
 	"example.com/till/internal/place"
-	"example.com/till/pkg/payout"
 )
 
 // OutFile is an output file that a flag names. It is replaced atomically: a reader sees the old file or the
@@ -79,17 +78,15 @@ func (f OutFile) Unwritable(code int, err error, advice string) error {
 	if exit.DiskFull(err) {
 		code, advice = exit.Config, "free some space in "+filepath.Dir(f.Path)+", and run it again"
 	}
-	return &exit.Error{Code: code, Err: err, Msg: fmt.Sprintf("--%s: %s cannot be written: %v", f.Flag, f.Path, err),
-		Hint: payout.NewHint(advice)}
+	return exit.Failure(code, err, fmt.Sprintf("--%s: %s cannot be written: %v", f.Flag, f.Path, err), advice)
 }
 
 // Write replaces the file like Replace, and returns an error with an exit code.
 func (f OutFile) Write(fill func(io.Writer) error) error {
 	err := f.Replace(fill)
 	if err != nil {
-		return &exit.Error{Code: exit.Output, Err: err,
-			Msg:  fmt.Sprintf("--%s: %s could not be written: %v", f.Flag, f.Path, err),
-			Hint: payout.NewHint("name a file that you can write, and run it again")}
+		return exit.Failure(exit.Output, err, fmt.Sprintf("--%s: %s could not be written: %v", f.Flag, f.Path, err),
+			"name a file that you can write, and run it again")
 	}
 	return nil
 }

@@ -115,9 +115,9 @@ func (s *Session) senderFor(client *api.Client, approvals approval.Policy) (*pay
 	}
 	account, own, err := s.AccountOf(client)
 	if call := (*api.Error)(nil); errors.As(err, &call) && call.Outcome == api.Failed && !errors.Is(err, context.Canceled) {
-		return nil, &exit.Error{Code: exit.Unreachable, Err: err,
-			Msg:  fmt.Sprintf("the sandbox did not say which one it is, and nothing was sent to it: %v", err),
-			Hint: payout.NewHint("it is safe to run the same command again")}
+		return nil, exit.Failure(exit.Unreachable, err,
+			fmt.Sprintf("the sandbox did not say which one it is, and nothing was sent to it: %v", err),
+			"it is safe to run the same command again")
 	} else if err != nil {
 		return nil, err
 	}

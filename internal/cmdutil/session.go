@@ -32,13 +32,13 @@ import (
 type Session struct {
 	*App
 	config.Settings
-	Cmd       *cobra.Command
-	Money     money.Registry
-	Render    render.Options
-	Keys      config.Keys
-	key       string          // of the calls, once known
-	client    *api.Client     // once it exists
-	unknown   map[string]bool // the codes of amounts that were printed in minor units
+	Cmd     *cobra.Command
+	Money   money.Registry
+	Render  render.Options
+	Keys    config.Keys
+	key     string          // of the calls, once known
+	client  *api.Client     // once it exists
+	unknown map[string]bool // the codes of amounts that were printed in minor units
 }
 
 // Start resolves the settings. Only Client needs an address and a key.
@@ -285,9 +285,8 @@ func AboutThis(what, asked, got string) error {
 	if strings.EqualFold(asked, got) {
 		return nil
 	}
-	return &exit.Error{Code: exit.ReadFailed,
-		Msg:  fmt.Sprintf("the answer is about %s %q, and not about %q", what, got, asked),
-		Hint: payout.NewHint("nothing was changed, run it again")}
+	return exit.Failure(exit.ReadFailed, nil, fmt.Sprintf("the answer is about %s %q, and not about %q", what, got, asked),
+		"nothing was changed, run it again")
 }
 
 // FirstOf returns the first argument, or "".

@@ -136,8 +136,7 @@ func (f WaitFlags) failure(ctx context.Context, what string, ended *api.WaitErro
 	if ended.Trouble != nil {
 		msg += fmt.Sprintf("; the last reading failed: %v", ended.Trouble)
 	}
-	return &exit.Error{Code: exit.NotYet, Msg: msg,
-		Hint: payout.NewHint("wait longer with --timeout, or see what the service calls its statuses", f.Show...)}
+	return exit.Failure(exit.NotYet, nil, msg, "wait longer with --timeout, or see what the service calls its statuses", f.Show...)
 }
 
 // Waiting shows what a wait has seen, and for how long it waits already.

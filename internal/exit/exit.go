@@ -150,9 +150,15 @@ func WithPrintError(found, printed error) error {
 	return &both
 }
 
-// UsageError returns an error about the command line. The hint is a text and, if given, a command.
+// Failure returns an error with an exit code and its cause, which may be nil. The hint is a text and, if given, a
+// command.
+func Failure(code int, cause error, msg, text string, command ...string) error {
+	return &Error{Code: code, Err: cause, Msg: msg, Hint: payout.NewHint(text, command...)}
+}
+
+// UsageError returns an error about the command line.
 func UsageError(msg, text string, command ...string) error {
-	return &Error{Code: Usage, Msg: msg, Hint: payout.NewHint(text, command...)}
+	return Failure(Usage, nil, msg, text, command...)
 }
 
 // Refusal returns the error of a rule that refuses.

@@ -16,7 +16,6 @@ import (
 	"example.com/till/internal/exit"
 	"example.com/till/internal/render"
 	"example.com/till/internal/terminal"
-	"example.com/till/pkg/payout"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 )
@@ -85,9 +84,8 @@ func send(s *cmdutil.Session, method, path, input string) error {
 	if err == nil || reads {
 		return err
 	}
-	return &exit.Error{Code: exit.Output,
-		Msg:  fmt.Sprintf("the service accepted it, but %v; its answer begins %s", err, beginning(answer)),
-		Hint: payout.NewHint("do not send it again")}
+	return exit.Failure(exit.Output, nil,
+		fmt.Sprintf("the service accepted it, but %v; its answer begins %s", err, beginning(answer)), "do not send it again")
 }
 
 // mayChange refuses a request that the profile does not allow, and asks a person before others, if it is to be sent.
@@ -106,9 +104,8 @@ func printAnswer(s *cmdutil.Session, view render.View[[]byte], filtered bool, an
 		return s.WriteData(string(answer))
 	}
 	if err := checkAnswer(answer); err != nil {
-		return &exit.Error{Code: exit.ReadFailed, Err: err,
-			Msg:  fmt.Sprintf("the answer is not JSON, so it cannot be filtered: %v", err),
-			Hint: payout.NewHint("leave out --jq and --template to see it unchanged")}
+		return exit.Failure(exit.ReadFailed, err, fmt.Sprintf("the answer is not JSON, so it cannot be filtered: %v", err),
+			"leave out --jq and --template to see it unchanged")
 	}
 	return view.One(s.IO.Out, s.Render, answer)
 }

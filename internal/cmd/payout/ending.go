@@ -39,19 +39,17 @@ func (a *applying) finish(sending error, out cmdutil.Output[runCounts]) error {
 	tally, err := a.sender.Tally(ctx, run.Name)
 	switch sent := a.batch.Sent(); {
 	case err != nil && sent > 0: // their states are no longer readable
-		return &exit.Error{Code: exit.Unknown, Err: err,
-			Msg:  fmt.Sprintf("%s sent, and the state of the run cannot be read: %v", countWas(sent, "order"), err),
-			Hint: payout.NewHint("do not send them again: apply the plan again when the journal can be read")}
+		return exit.Failure(exit.Unknown, err,
+			fmt.Sprintf("%s sent, and the state of the run cannot be read: %v", countWas(sent, "order"), err),
+			"do not send them again: apply the plan again when the journal can be read")
 	case err != nil:
 		return cmp.Or(sending, err)
 	}
 	written := writeResults(ctx, a.sender, a.plan, a.flags.results)
 	printed := printApplied(a.Session, ctx, a.sender, runCounts{run: run, tally: tally, money: a.Money, results: a.flags.results.Path}, out)
 	if lost, ok := errors.AsType[*render.WriteError](printed); ok {
-		printed = &exit.Error{Code: exit.Output, Err: lost,
-			Msg: fmt.Sprintf("run %s has ended, %s accepted, but %v", run.Name,
-				isOf(tally.States[payout.StateAccepted], tally.Rows), lost),
-			Hint: payout.NewHint("see the state of each order", "payout", "export", run.Name)}
+		printed = exit.Failure(exit.Output, lost, fmt.Sprintf("run %s has ended, %s accepted, but %v", run.Name,
+			isOf(tally.States[payout.StateAccepted], tally.Rows), lost), "see the state of each order", "payout", "export", run.Name)
 	}
 	if a.batch.Sent() == 0 {
 		printed = exit.NothingSent(printed)
@@ -176,7 +174,7 @@ func runFailure(t payout.Tally, ran payout.Run, began bool, err error) error {
 	grave := code == exit.Unknown || code == exit.Conflict
 	counts := fmt.Sprintf("%s accepted, %d rejected, %d not sent", isOf(accepted, t.Rows), rejected, planned)
 	end := func(code int, msg, hint string, command ...string) error {
-		return &exit.Error{Code: code, Err: err, Msg: msg, Hint: payout.NewHint(hint, command...)}
+		return exit.Failure(code, err, msg, hint, command...)
 	}
 	switch {
 	case unknown > 0 && code != exit.Unknown:

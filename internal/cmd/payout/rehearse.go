@@ -54,8 +54,8 @@ func rehearseCommand(a *cmdutil.App) *cobra.Command {
 			err = out.One(st.told)
 		}
 		if n := st.told.Rows - st.told.PaidOnce; err == nil && n > 0 {
-			return &exit.Error{Code: exit.Internal, Msg: cmdutil.CountOf(n, "row") + " not paid exactly once",
-				Hint: payout.NewHint("do not apply the plan before you know why")}
+			return exit.Failure(exit.Internal, nil, cmdutil.CountOf(n, "row")+" not paid exactly once",
+				"do not apply the plan before you know why")
 		}
 		return err
 	})

@@ -387,10 +387,9 @@ func notAll(run string, t payout.Tally) error {
 	if accepted == t.Rows {
 		return nil
 	}
-	return &exit.Error{Code: exit.Partial,
-		Msg: fmt.Sprintf("%d of %d orders were accepted and have reached it; %d were rejected, %d not sent",
-			accepted, t.Rows, t.States[payout.StateRejected], t.States[payout.StatePlanned]),
-		Hint: payout.NewHint("see which", "payout", "status", run)}
+	return exit.Failure(exit.Partial, nil,
+		fmt.Sprintf("%d of %d orders were accepted and have reached it; %d were rejected, %d not sent",
+			accepted, t.Rows, t.States[payout.StateRejected], t.States[payout.StatePlanned]), "see which", "payout", "status", run)
 }
 
 // waitFailure adds to the error of a wait the names of its flags, and a hint for a connection that fails.

@@ -146,9 +146,8 @@ func create(s *cmdutil.Session, req api.CreateWithdrawal, duplicate bool, out cm
 	if made {
 		// Without it, the withdrawal cannot be found again.
 		if err := s.NoteCopy(req.ExternalOrderID, "order id"); err != nil {
-			return &exit.Error{Code: exit.Config, Err: err,
-				Msg:  fmt.Sprintf("the order id could not be shown (%v), and nothing was sent", err),
-				Hint: payout.NewHint("give one with --order-id, or free standard error")}
+			return exit.Failure(exit.Config, err, fmt.Sprintf("the order id could not be shown (%v), and nothing was sent", err),
+				"give one with --order-id, or free standard error")
 		}
 	}
 	return send(s, sender, req, options, out)

@@ -103,19 +103,19 @@ func oneWithdrawal(s *cmdutil.Session, args []string, orderID string) (*api.Clie
 }
 
 func notAccepted(o payout.Order) error {
-	state := string(o.State)
-	f := &exit.Error{Code: exit.Usage, Hint: payout.NewHint("see its history", "journal", "show", o.OrderID)}
+	ended := func(code int, state, hint string, command ...string) error {
+		return exit.Failure(code, nil,
+			fmt.Sprintf("order %s is %s in the journal, so there is no withdrawal to look at", o.OrderID, state), hint, command...)
+	}
 	switch o.State {
 	case payout.StateUnknown:
-		f.Code, f.Hint = exit.Unknown,
-			payout.NewHint("find out whether it was taken", "withdraw", "reconcile", o.OrderID)
+		return ended(exit.Unknown, "unknown", "find out whether it was taken", "withdraw", "reconcile", o.OrderID)
 	case payout.StateSending:
-		f.Code, f.Hint = exit.Busy, payout.NewHint("another process is sending it: wait for that")
+		return ended(exit.Busy, "sending", "another process is sending it: wait for that")
 	case payout.StateConflict:
-		f.Code, state = exit.Conflict, "in conflict"
+		return ended(exit.Conflict, "in conflict", "see its history", "journal", "show", o.OrderID)
 	}
-	f.Msg = fmt.Sprintf("order %s is %s in the journal, so there is no withdrawal to look at", o.OrderID, state)
-	return f
+	return ended(exit.Usage, string(o.State), "see its history", "journal", "show", o.OrderID)
 }
 
 func listCommand(a *cmdutil.App) *cobra.Command {
