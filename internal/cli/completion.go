@@ -3,14 +3,17 @@ package cli
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
 	"example.com/till/internal/exit"
 	"example.com/till/internal/near"
+	"example.com/till/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
@@ -79,9 +82,30 @@ func quoteAll(script []byte) ([]byte, error) {
 	return script, nil
 }
 
-// completes reports whether a command line asks for offers. The scripts of the shells ask without any flag.
-func completes(args []string) bool {
-	return len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd)
+// completionLimit is the time in which a completion finds its offers. A person waits for it at each tab.
+const completionLimit = 900 * time.Millisecond
+
+// complete prints the offers for a shell, or none if they are not found within a second. The context ends before that,
+// but not everything heeds it, such as a keyring, a locked file, or a program whose output another one keeps open.
+func complete(a *cmdutil.App, root *cobra.Command) int {
+	ctx, cancel := context.WithTimeout(a.Ctx, completionLimit)
+	defer cancel()
+	late, giveUp := context.WithTimeout(context.WithoutCancel(ctx), completionLimit+time.Second/10)
+	defer giveUp()
+	var offers bytes.Buffer
+	a.Ctx = ctx
+	root.SetOut(&offers)
+	_, err := terminal.Interruptibly(late, func() (*cobra.Command, error) { return root.ExecuteContextC(ctx) })
+	switch {
+	case late.Err() != nil: // what was given up may still use a
+		fmt.Fprintf(a.IO.Out, ":%d\n", cobra.ShellCompDirectiveNoFileComp)
+		return exit.Done
+	case err != nil: // no word to complete, which every shell gives
+		return exit.Usage
+	}
+	a.IO.Out.Write(offers.Bytes())
+	a.Close()
+	return exit.Done
 }
 
 func completeGlobals(a *cmdutil.App, root *cobra.Command) {

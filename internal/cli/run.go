@@ -14,7 +14,6 @@ import (
 	"sync"
 	"syscall"
 
-	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/exit"
 	"example.com/till/internal/render"
@@ -42,19 +41,14 @@ func Run(ctx context.Context, args []string, io IO) int {
 	a.Others.App = a
 	a.Ctx, a.SendCtx = interruptible(ctx)
 	terminal.OnQuit(a.NoteQuit)
-	if completes(args[1:]) {
-		var cancel context.CancelFunc
-		a.Ctx, cancel = context.WithTimeout(a.Ctx, cmdline.CompletionLimit)
-		defer cancel()
-	}
 	// With a handler, a closed pipe is an error of the write and does not kill the program.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	root := root(a, args[1:]...)
 	root.SetArgs(args[1:])
-	cmd, err := root.ExecuteContextC(a.Ctx)
-	if completes(args[1:]) && a.Ctx.Err() != nil {
-		return exit.Done // what was given up may still use a
+	if len(args) > 1 && strings.HasPrefix(args[1], cobra.ShellCompRequestCmd) {
+		return complete(a, root)
 	}
+	cmd, err := root.ExecuteContextC(a.Ctx)
 	a.Spinner.Stop()
 	status, ofOther := errors.AsType[cmdutil.ExitStatus](err)
 	if ofOther || errors.Is(err, cmdutil.ErrDone) || errors.Is(err, cmdutil.ErrDryRun) {

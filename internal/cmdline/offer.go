@@ -1,14 +1,11 @@
 package cmdline
 
 import (
-	"context"
 	"slices"
 	"strings"
-	"time"
 	"unicode"
 
 	"example.com/till/internal/render"
-	"example.com/till/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
@@ -29,7 +26,7 @@ func OfferOwn(cmd *cobra.Command, flag string, complete cobra.CompletionFunc) {
 // of two such offers extends into their descriptions.
 func OnlyHarmless(complete cobra.CompletionFunc) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
-		offers, directive := inTime(cmd, func() ([]string, cobra.ShellCompDirective) { return complete(cmd, given, typed) })
+		offers, directive := complete(cmd, given, typed)
 		var kept []string
 		seen := map[string]bool{}
 		for _, text := range offers {
@@ -43,28 +40,6 @@ func OnlyHarmless(complete cobra.CompletionFunc) cobra.CompletionFunc {
 		}
 		return kept, directive
 	}
-}
-
-// CompletionLimit is the time in which a completion finds its offers. A person waits for it at each tab.
-const CompletionLimit = 900 * time.Millisecond
-
-// inTime returns no offers if there are none within a second. The context of the command ends before that, but
-// not everything heeds it, such as a keyring, a locked file, or a program whose output another one keeps open.
-func inTime(cmd *cobra.Command, find func() ([]string, cobra.ShellCompDirective)) ([]string, cobra.ShellCompDirective) {
-	type found struct {
-		offers    []string
-		directive cobra.ShellCompDirective
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(cmd.Context()), CompletionLimit+time.Second/10)
-	defer cancel()
-	f, err := terminal.Interruptibly(ctx, func() (found, error) {
-		offers, directive := find()
-		return found{offers, directive}, nil
-	})
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	return f.offers, f.directive
 }
 
 // Harmless reports whether a text is a single word in every shell, with any shell options, once its blanks are quoted,

@@ -32,7 +32,6 @@ func TestHarmless(t *testing.T) {
 func TestOnlyHarmless(t *testing.T) {
 	offers := []string{"a_b\tone", "A-b\ttwo", "$(x)\tthree", "c\tfour\nfive\tsix\x1b[2J", "d"}
 	cmd := &cobra.Command{}
-	cmd.SetContext(t.Context())
 	got, directive := OnlyHarmless(cobra.FixedCompletions(offers, cobra.ShellCompDirectiveNoSpace))(cmd, nil, "")
 	want := []string{"a_b\tone", `c` + "\t" + `four\nfive\tsix\x1b[2J`, "d\t"}
 	if diff := cmp.Diff(want, got); diff != "" || directive != cobra.ShellCompDirectiveNoSpace {
