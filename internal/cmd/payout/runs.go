@@ -181,11 +181,6 @@ func (r runCounts) line() runLine {
 	}
 }
 
-func (r runCounts) applied() appliedLine {
-	l := r.line()
-	return appliedLine{l.runNames, l.stateCounts, l.runTotals, r.results}
-}
-
 // sum shows the total of one unit as a number, and those of several as text.
 func (r runCounts) sum(totals []payout.Total) render.Cell {
 	if r.byUnit && len(r.tally.Totals) > 0 {
@@ -216,7 +211,10 @@ func runView(money.Registry) render.View[runCounts] {
 func appliedView(m money.Registry) render.View[runCounts] {
 	view := runView(m).Without("plan", "began", "sending", "batch", "user", "host", "digest").Default("run", "rows",
 		"accepted", "rejected", "unknown", "conflict", "planned", "already_paid", "total", "accepted_total")
-	view.JSON = render.Encoded(runCounts.applied)
+	view.JSON = render.Encoded(func(r runCounts) appliedLine {
+		l := r.line()
+		return appliedLine{l.runNames, l.stateCounts, l.runTotals, r.results}
+	})
 	return view
 }
 

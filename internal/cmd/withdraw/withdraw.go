@@ -24,24 +24,35 @@ func Command(a *cmdutil.App) *cobra.Command {
 }
 
 func getCommand(a *cmdutil.App) *cobra.Command {
-	var orderID string
-	cmd := cmdutil.NewCommand(a, cmdutil.One, views.Withdrawals, &cobra.Command{
+	return readCommand(a, &cobra.Command{
 		Use:   "get [ID]",
 		Short: "Show one withdrawal with the history of its statuses",
-	}, func(s *cmdutil.Session, out cmdutil.Output[api.Withdrawal], args []string) error {
-		client, id, err := oneWithdrawal(s, args, orderID)
-		if err != nil {
-			return err
-		}
+	}, func(s *cmdutil.Session, client *api.Client, id string) (api.Withdrawal, error) {
 		w, err := client.Withdrawals.Get(s.Ctx, id)
 		if err == nil {
 			err = cmdutil.AboutThis("withdrawal", id, w.ID)
 		}
-		if err != nil {
-			return notFound(err, cmdutil.FirstOf(args), orderID)
-		}
-		return out.One(w)
+		return w, err
 	})
+}
+
+// readCommand completes a command that prints the withdrawal that read gets from the service.
+func readCommand(
+	a *cmdutil.App, cmd *cobra.Command, read func(s *cmdutil.Session, client *api.Client, id string) (api.Withdrawal, error),
+) *cobra.Command {
+	var orderID string
+	cmdutil.NewCommand(a, cmdutil.One, views.Withdrawals, cmd,
+		func(s *cmdutil.Session, out cmdutil.Output[api.Withdrawal], args []string) error {
+			client, id, err := oneWithdrawal(s, args, orderID)
+			if err != nil {
+				return err
+			}
+			w, err := read(s, client, id)
+			if err != nil {
+				return notFound(err, cmdutil.FirstOf(args), orderID)
+			}
+			return out.One(w)
+		})
 	cmd.Flags().StringVar(&orderID, "order-id", "", "the withdrawal that the journal has under this order id")
 	cmdline.Offer(cmd, "order-id", a.CompleteOrders(payout.StateAccepted))
 	return cmd
@@ -136,26 +147,15 @@ func listCommand(a *cmdutil.App) *cobra.Command {
 
 func waitCommand(a *cmdutil.App) *cobra.Command {
 	var flags cmdutil.WaitFlags
-	var orderID string
-	cmd := cmdutil.NewCommand(a, cmdutil.One, views.Withdrawals, &cobra.Command{
+	cmd := readCommand(a, &cobra.Command{
 		Use:   "wait [ID] --status S[,S]",
 		Short: "Wait until a withdrawal reaches a status",
-	}, func(s *cmdutil.Session, out cmdutil.Output[api.Withdrawal], args []string) error {
-		client, id, err := oneWithdrawal(s, args, orderID)
-		if err != nil {
-			return err
-		}
+	}, func(s *cmdutil.Session, client *api.Client, id string) (api.Withdrawal, error) {
 		flags.Show = []string{"withdraw", "get", id}
-		w, err := cmdutil.Wait(s, flags, "withdrawal "+id, func(ctx context.Context, wait api.Wait) (api.Withdrawal, error) {
+		return cmdutil.Wait(s, flags, "withdrawal "+id, func(ctx context.Context, wait api.Wait) (api.Withdrawal, error) {
 			return client.Withdrawals.WaitFor(ctx, id, wait)
 		})
-		if err != nil {
-			return notFound(err, cmdutil.FirstOf(args), orderID)
-		}
-		return out.One(w)
 	})
-	cmd.Flags().StringVar(&orderID, "order-id", "", "the withdrawal that the journal has under this order id")
-	cmdline.Offer(cmd, "order-id", a.CompleteOrders(payout.StateAccepted))
 	cmdutil.AddWaitFlags(cmd, &flags)
 	cmdutil.AddFinishFlags(cmd)
 	cmdline.Require(cmd, "status")
