@@ -241,7 +241,7 @@ var lives = map[string]string{
 	"claim, dies, paid as w9, first accepted w9":                               "accepted w9",
 	"claim, dies, paid as w9, first accepted w1":                               "conflict w9, shown as w1, decided",
 	"claim, dies, paid as w9, first rejected":                                  "accepted w9, decided",
-	"claim, dies, differs w9, first accepted w1":                               "conflict w9",
+	"claim, dies, differs w9, first accepted w1":                               "conflict w9: amount w1",
 	"claim, dies, found w1, first accepted w1":                                 "accepted w1",
 	"claim, dies, found w9, first accepted w1":                                 "conflict w9: w1",
 	"claim, dies, not sent, claim, first accepted w1":                          "conflict w1, decided",

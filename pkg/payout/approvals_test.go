@@ -245,6 +245,40 @@ func TestSendUnderADemand(t *testing.T) {
 	}
 }
 
+// TestDemandOfSmallSums checks what is sent where only large sums must be approved, if the settings in use are others
+// than the journal remembers.
+func TestDemandOfSmallSums(t *testing.T) {
+	for _, test := range map[string]struct {
+		above int64  // up to which the settings require no approval
+		file  string // of the settings
+		minor int64
+		says  string // the refusal; empty: it is sent
+	}{
+		"nothing must be approved":  {100, "ann", 100, ""},
+		"the approvers are others":  {100, "eve", 100, ""},
+		"the settings require less": {200, "ann", 101, "the settings in use require nobody for these totals"},
+	} {
+		d := newDesk(t)
+		remembered, _ := d.approvedBy("ann", "bob")
+		remembered.Above = []api.Amount{api.CryptoAmount("Btc", 100)}
+		ok(t, d.Remember(t.Context(), remembered))
+		now := remembered
+		if test.file != "ann" {
+			now, _ = d.approvedBy(test.file, "bob")
+		}
+		now.Above = []api.Amount{api.CryptoAmount("Btc", test.above)}
+		d.options.Approvals = now
+		row := due("1")
+		row.Amount.Minor = test.minor
+		_, err := d.apply(d.plan(nil, row), ApplyOptions{})
+		if test.says == "" {
+			ok(t, err)
+			continue
+		}
+		wantKind(t, err, Refused, RuleApproval, test.says)
+	}
+}
+
 // TestDemandWhileSending checks that nothing more is sent once the account demands more than when the sender
 // found out, although the sender is at work.
 func TestDemandWhileSending(t *testing.T) {
