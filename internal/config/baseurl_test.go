@@ -17,6 +17,7 @@ func TestNormalizeBaseURL(t *testing.T) {
 		"http://[::1]:8080/":                "http://[::1]:8080",
 		"http://[0:0::1]":                   "http://[::1]",
 		"https://[2001:DB8::1]":             "https://[2001:db8::1]",
+		"https://[FE80::1%25lo]:8443/a":     "https://[fe80::1%25lo]:8443/a",
 		"https://x:":                        "https://x",
 		"https://x//":                       "https://x",
 		"https://x/ä/":                      "https://x/%C3%A4",
@@ -24,6 +25,9 @@ func TestNormalizeBaseURL(t *testing.T) {
 	} {
 		if got, err := NormalizeBaseURL(text); err != nil || got != want {
 			t.Errorf("%q: %q, %v; want %q", text, got, err, want)
+		}
+		if again, err := NormalizeBaseURL(want); again != want {
+			t.Errorf("%q is normalized to %q, %v", want, again, err)
 		}
 	}
 	for _, text := range []string{

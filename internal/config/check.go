@@ -151,8 +151,11 @@ func NormalizeBaseURL(text string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return u.Scheme + "://" + u.Host + strings.TrimRight(u.EscapedPath(), "/"), nil
+	return server(u) + strings.TrimRight(u.EscapedPath(), "/"), nil
 }
+
+// server returns the scheme, the host and the port of an address. It escapes the zone of an IPv6 address.
+func server(u *url.URL) string { return (&url.URL{Scheme: u.Scheme, Host: u.Host}).String() }
 
 // errPlainHTTP marks the only fault of an address that is dangerous and not merely misspelled.
 var errPlainHTTP = errors.New("plain http to another machine")
@@ -215,5 +218,5 @@ func serverOf(text string) string {
 	if err != nil {
 		return ""
 	}
-	return u.Scheme + "://" + u.Host
+	return server(u)
 }
