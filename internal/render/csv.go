@@ -49,8 +49,8 @@ func (g grid) csv(out *bufio.Writer, o Options) error {
 	}
 	var names, line []string
 	for _, f := range g.fields {
-		if names = append(names, f.name); f.amount {
-			names = append(names, f.name+minorSuffix, f.name+codeSuffix)
+		if names = append(names, f.Name); f.Amount {
+			names = append(names, f.Name+minorSuffix, f.Name+codeSuffix)
 		}
 	}
 	begun := o.NoHeaders
@@ -64,7 +64,7 @@ func (g grid) csv(out *bufio.Writer, o Options) error {
 		line = line[:0]
 		for i, c := range row {
 			o.tell(c)
-			if line = append(line, c.csv(g.fields[i].amount, o.Excel)); g.fields[i].amount {
+			if line = append(line, c.csv(g.fields[i].Amount, o.Excel)); g.fields[i].Amount {
 				line = append(line, c.part(minorSuffix).csv(false, o.Excel), c.part(codeSuffix).csv(false, o.Excel))
 			}
 		}

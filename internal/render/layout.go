@@ -2,6 +2,7 @@ package render
 
 import (
 	"math"
+	"strings"
 )
 
 // columnLayout is one column of a table. It measures all of its cells, and after the layout shows them one by
@@ -43,14 +44,14 @@ func (l *columnLayout) measure(c Cell) {
 	}
 	text := c.short()
 	l.filled = l.filled || text != "" && (c.form != formCount || c.n != 0)
-	wide := width(text)
+	wide := Width(text)
 	if !l.cuts(c) {
 		l.rigid = max(l.rigid, wide)
 		return
 	}
 	for brief := range l.texts {
 		if c.form != formPlain {
-			wide = width(c.brief(form(brief)))
+			wide = Width(c.brief(form(brief)))
 		}
 		l.texts[brief] = max(l.texts[brief], wide)
 	}
@@ -66,13 +67,13 @@ func (l *columnLayout) cuts(c Cell) bool { return !l.uncut && c.form != formWord
 func (l *columnLayout) measured() {
 	for label, ids := range l.labels {
 		for _, id := range ids {
-			n := name{label, l.labels.Apart(id, label)}
-			whole := width(n.in(math.MaxInt))
+			n := l.labels.name(id, label)
+			whole := Width(n.in(math.MaxInt))
 			for brief := range l.texts {
 				l.texts[brief] = max(l.texts[brief], whole)
 			}
 			if n.apart != "" {
-				l.rigid = max(l.rigid, min(whole, leastOfLabel+1+width(n.apart)))
+				l.rigid = max(l.rigid, min(whole, leastOfLabel+1+Width(n.apart)))
 			}
 			l.names = append(l.names, n)
 		}
@@ -84,7 +85,7 @@ func (l *columnLayout) whole() int { return max(l.rigid, l.amounts.width()) }
 
 // least returns the width down to which the column is narrowed before a row takes a second line.
 func (l *columnLayout) least() int {
-	least := min(l.natural(), max(l.whole(), l.short, tight, width(l.header)))
+	least := min(l.natural(), max(l.whole(), l.short, tight, Width(l.header)))
 	for least < l.natural() && alike(l.names, least) {
 		least++
 	}
@@ -99,7 +100,7 @@ func (l *columnLayout) settle() {
 }
 
 // natural returns the width of the column with all its texts whole.
-func (l *columnLayout) natural() int { return max(l.whole(), l.texts[l.brief], width(l.header)) }
+func (l *columnLayout) natural() int { return max(l.whole(), l.texts[l.brief], Width(l.header)) }
 
 // show returns a cell as wide as the column.
 func (l *columnLayout) show(p painter, c Cell) string {
@@ -110,13 +111,13 @@ func (l *columnLayout) show(p painter, c Cell) string {
 		text, wide = l.amounts.block(p, c), l.amounts.width()
 	case c.kind == kindLabel:
 		text = l.label(c, l.letters)
-		wide = width(text)
+		wide = Width(text)
 	default:
 		text = c.brief(l.brief)
 		if l.cuts(c) {
 			text = cut(text, l.width)
 		}
-		wide = width(text)
+		wide = Width(text)
 		text = p.tint(c, text)
 	}
 	return l.pad(text, wide)
@@ -124,8 +125,7 @@ func (l *columnLayout) show(p painter, c Cell) string {
 
 // label returns a label and what tells it apart in at most limit columns.
 func (l *columnLayout) label(c Cell, limit int) string {
-	id, label := c.label()
-	return name{label, l.labels.Apart(id, label)}.in(limit)
+	return l.labels.name(c.label()).in(limit)
 }
 
 // pad fills a text of the given width up to the width of the column.
@@ -144,9 +144,10 @@ type amounts struct {
 
 func (a *amounts) measure(c Cell) {
 	number, unit := c.amount()
-	a.whole = max(a.whole, len(number)-c.fraction())
-	a.fraction = max(a.fraction, c.fraction())
-	a.unit = max(a.unit, width(unit))
+	whole, _, _ := strings.Cut(number, ".")
+	a.whole = max(a.whole, len(whole))
+	a.fraction = max(a.fraction, len(number)-len(whole))
+	a.unit = max(a.unit, Width(unit))
 }
 
 func (a amounts) width() int {
@@ -155,19 +156,12 @@ func (a amounts) width() int {
 
 func (a amounts) block(p painter, c Cell) string {
 	number, unit := c.amount()
-	block := spaces(a.whole+c.fraction()-len(number)) + number + spaces(a.fraction-c.fraction())
+	whole, _, _ := strings.Cut(number, ".")
+	block := spaces(a.whole-len(whole)) + number + spaces(a.fraction-len(number)+len(whole))
 	if a.unit == 0 {
 		return block
 	}
-	return block + " " + p.unit(c) + spaces(a.unit-width(unit))
-}
-
-// fraction returns the width of an amount's number from the decimal point on.
-func (c Cell) fraction() int {
-	if c.decimals <= 0 {
-		return 0
-	}
-	return 1 + int(c.decimals)
+	return block + " " + p.unit(c) + spaces(a.unit-Width(unit))
 }
 
 // Labels tells apart things with the same label.
@@ -210,6 +204,8 @@ func (l Labels) Apart(id, label string) string {
 // name is a label and what tells it apart.
 type name struct{ label, apart string }
 
+func (l Labels) name(id, label string) name { return name{label, l.Apart(id, label)} }
+
 // alike reports whether two different names are the same in so many columns.
 func alike(names []name, limit int) bool {
 	seen := map[string]name{}
@@ -232,5 +228,5 @@ func (n name) in(limit int) string {
 	case label == "":
 		return apart
 	}
-	return cut(label, max(limit-width(apart)-1, 1)) + " " + apart
+	return cut(label, max(limit-Width(apart)-1, 1)) + " " + apart
 }

@@ -87,7 +87,7 @@ func TestMoneyIsNeverCut(t *testing.T) {
 			got := show(t, plan, Options{Width: limit}, rows...)
 			lines := strings.Split(got, "\n")
 			for _, line := range append(lines, strings.Split(showOne(t, plan, Options{Width: limit}, rows[0]), "\n")...) {
-				if wide := max(width(line), uniseg.StringWidth(line)); limit > 0 && wide > limit || strings.HasSuffix(line, " ") {
+				if wide := max(Width(line), uniseg.StringWidth(line)); limit > 0 && wide > limit || strings.HasSuffix(line, " ") {
 					t.Errorf("%d columns of %d in %q", wide, limit, line)
 				}
 			}
@@ -134,10 +134,10 @@ func TestCutKeepsCharactersWhole(t *testing.T) {
 			begins[strings.TrimRight(strings.Join(seen[:n], ""), " ")] = true
 			ends[strings.TrimLeft(strings.Join(seen[n:], ""), " ")] = true
 		}
-		for limit := 2; limit < width(Safe(text)); limit++ {
+		for limit := 2; limit < Width(Safe(text)); limit++ {
 			for _, got := range []string{Cut(Safe(text), limit), cut(Safe(text), limit)} {
 				begin, end, found := strings.Cut(got, ellipsis)
-				if !found || width(got) > limit || !begins[begin] || !ends[end] {
+				if !found || Width(got) > limit || !begins[begin] || !ends[end] {
 					t.Errorf("%s, %d columns: %q", script, limit, got)
 				}
 			}

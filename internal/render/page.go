@@ -71,7 +71,7 @@ func (g grid) page(all bool) *PageTable {
 		t.Rows = append(t.Rows, texts)
 	}
 	for i := len(g.fields) - 1; i >= 0; i-- {
-		name := strings.ReplaceAll(g.fields[i].name, "_", " ")
+		name := strings.ReplaceAll(g.fields[i].Name, "_", " ")
 		if t.Head[i].Text = strings.ToUpper(name[:1]) + name[1:]; filled[i] || all {
 			continue
 		}

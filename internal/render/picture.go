@@ -182,9 +182,9 @@ func (p Picture) fit(limit int) columns {
 	c, whole := columns{limit: limit}, 0
 	for _, g := range p.Groups {
 		for i, r := range append([]PictureRow{g.Total}, g.Rows...) {
-			whole = max(whole, width(Safe(r.name()))+min(i, 1)*len(pictureInset))
-			c.number = max(c.number, width(r.number()))
-			c.change, c.share = max(c.change, width(r.Change)), max(c.share, width(r.Share))
+			whole = max(whole, Width(Safe(r.name()))+min(i, 1)*len(pictureInset))
+			c.number = max(c.number, Width(r.number()))
+			c.change, c.share = max(c.change, Width(r.Change)), max(c.share, Width(r.Share))
 		}
 		for _, r := range g.Rows {
 			c.names = append(c.names, name{r.Label, r.Apart})
@@ -231,7 +231,7 @@ func (p Picture) Text(w io.Writer, o Options) error {
 	c := p.fit(cmp.Or(max(o.Width, 0), noTerminal))
 	c.painter = o.painter()
 	lines := c.wrap(Bold, p.Title, c.limit)
-	if len(lines) == 1 && width(Safe(p.Title+pictureGap+p.Note)) <= c.limit {
+	if len(lines) == 1 && Width(Safe(p.Title+pictureGap+p.Note)) <= c.limit {
 		lines[0] += pictureGap + Safe(p.Note)
 	} else if p.Note != "" {
 		lines = append(lines, c.wrap(Plain, p.Note, c.limit)...)
@@ -277,10 +277,10 @@ func (c columns) line(r PictureRow, head bool, end string) (lines []string) {
 	} else {
 		label = name{r.Label, r.Apart}.in(c.label - len(inset))
 	}
-	line := inset + c.mark(as, label) + spaces(c.label-len(inset)-width(label)) +
-		pictureGap + spaces(c.number-width(r.number())) + c.mark(as, r.number())
+	line := inset + c.mark(as, label) + spaces(c.label-len(inset)-Width(label)) +
+		pictureGap + spaces(c.number-Width(r.number())) + c.mark(as, r.number())
 	if c.change > 0 {
-		line += pictureGap + c.mark(signStyle(r.Sign), r.Change) + spaces(c.change-width(r.Change))
+		line += pictureGap + c.mark(signStyle(r.Sign), r.Change) + spaces(c.change-Width(r.Change))
 	}
 	return append(lines, line+pictureGap+end)
 }

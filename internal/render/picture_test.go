@@ -196,7 +196,7 @@ func TestPictureFits(t *testing.T) {
 				got := drawn(t, Options{Width: limit}, p)
 				seen, label := map[string]bool{}, "" // of the row, which may have several lines
 				for line := range strings.SplitSeq(got, "\n") {
-					if w := width(line); limit > 0 && w > limit {
+					if w := Width(line); limit > 0 && w > limit {
 						t.Fatalf("%s, %d rows, %d columns: %d wide: %s", name, rows, limit, w, line)
 					}
 					if !strings.HasPrefix(line, " ") {

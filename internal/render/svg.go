@@ -45,7 +45,7 @@ func (p Picture) SVG() []byte {
 		if d.y += svgRow; len(g.Rows) > 0 || g.Times != nil {
 			d.y += svgTall - svgRow/2
 		}
-		d.row(g.Total, svgMargin, (svgNumber-svgMargin)/svgLetter-1-width(g.Total.number()), "head")
+		d.row(g.Total, svgMargin, (svgNumber-svgMargin)/svgLetter-1-Width(g.Total.number()), "head")
 		if g.Times != nil {
 			d.times(g.Times(timesShown))
 		}

@@ -31,9 +31,9 @@ const keptSize = 8 << 20
 func (g grid) table(out *bufio.Writer, o Options, foot grid, again bool) error {
 	t := &tableWriter{out: out, options: o, painter: o.painter()}
 	for i, f := range g.fields {
-		l := &columnLayout{index: i, uncut: f.whole, labels: Labels{}}
+		l := &columnLayout{index: i, uncut: f.Whole, labels: Labels{}}
 		if !o.NoHeaders {
-			l.header = strings.ToUpper(strings.ReplaceAll(f.name, "_", " "))
+			l.header = strings.ToUpper(strings.ReplaceAll(f.Name, "_", " "))
 		}
 		t.columns = append(t.columns, l)
 	}
@@ -131,7 +131,7 @@ func (t *tableWriter) layOut(kept [][]Cell, all bool) error {
 	}
 	for i := range t.lines {
 		header := t.line(i, func(l *columnLayout) string {
-			return l.pad(t.painter.mark(Bold, l.header), width(l.header))
+			return l.pad(t.painter.mark(Bold, l.header), Width(l.header))
 		})
 		if !t.options.NoHeaders {
 			t.part = append(t.part, header)
@@ -305,8 +305,8 @@ func (g grid) upright(out *bufio.Writer, o Options) error {
 	labels := make([]string, len(g.fields))
 	for i, f := range g.fields {
 		if !o.NoHeaders {
-			labels[i] = strings.ReplaceAll(f.name, "_", " ")
-			u.left = max(u.left, width(labels[i])+len(gap))
+			labels[i] = strings.ReplaceAll(f.Name, "_", " ")
+			u.left = max(u.left, Width(labels[i])+len(gap))
 		}
 	}
 	if u.room > 0 && u.room-u.left < 2*comfortable && !o.NoHeaders { // no room next to the labels
@@ -314,7 +314,7 @@ func (g grid) upright(out *bufio.Writer, o Options) error {
 	}
 	return visit(g.people(o), func(row []Cell) error {
 		for i, c := range row {
-			for _, line := range u.lines(labels[i], c, g.fields[i].whole) {
+			for _, line := range u.lines(labels[i], c, g.fields[i].Whole) {
 				lineWriter{out}.print(line) // out keeps its first error
 			}
 		}
@@ -324,13 +324,13 @@ func (g grid) upright(out *bufio.Writer, o Options) error {
 
 // lines returns the lines of one property.
 func (u upright) lines(label string, c Cell, whole bool) (lines []string) {
-	before, indent := u.painter.mark(Bold, label)+spaces(u.left-width(label)), spaces(u.left)
+	before, indent := u.painter.mark(Bold, label)+spaces(u.left-Width(label)), spaces(u.left)
 	if u.stacked {
 		lines, before = u.painter.wrap(Bold, label, u.room), indent
 	}
 	values, text := u.values(c), c.short()
 	if one := whole || c.form == formID || c.form == formWord; one && len(values) > 1 && !strings.Contains(text, " ") {
-		indent = spaces(min(u.left, u.room-width(text)))
+		indent = spaces(min(u.left, u.room-Width(text)))
 		if values = []string{"", text}; u.stacked {
 			values, before = values[1:], indent
 		}
@@ -359,10 +359,10 @@ func (u upright) values(c Cell) (lines []string) {
 	}
 	status := 0
 	for _, s := range c.steps {
-		status = max(status, width(Safe(s.Status)))
+		status = max(status, Width(Safe(s.Status)))
 	}
 	for _, s := range c.steps {
-		line := Safe(s.Status) + spaces(status-width(Safe(s.Status))) + gap + Safe(s.At)
+		line := Safe(s.Status) + spaces(status-Width(Safe(s.Status))) + gap + Safe(s.At)
 		lines = append(lines, Wrap(strings.TrimRight(line, " "), limit)...)
 	}
 	return lines

@@ -140,7 +140,7 @@ func TestLongTable(t *testing.T) {
 			if o.NoHeaders {
 				lines = append([]string{"NAME"}, lines...)
 			}
-			if len(lines) != count+4 || width(lines[count+1]) != sums+2+9+2+5 {
+			if len(lines) != count+4 || Width(lines[count+1]) != sums+2+9+2+5 {
 				t.Fatalf("%d lines, with a rule of %q", len(lines), lines[len(lines)-3])
 			}
 			for i, line := range lines[1 : count+1] {

@@ -9,9 +9,9 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// width returns how many columns of a terminal a text takes, at most: not all terminals draw a flag, or an
+// Width returns how many columns of a terminal a text takes, at most: not all terminals draw a flag, or an
 // emoji with the tone of its skin, as one character.
-func width(s string) int {
+func Width(s string) int {
 	measure, columns := characters(), 0
 	for _, r := range s {
 		switch {
@@ -34,7 +34,7 @@ func characters() *runewidth.Condition { return &runewidth.Condition{StrictEmoji
 
 // Cut shortens a text to a width. It removes the end.
 func Cut(s string, limit int) string {
-	if width(s) <= limit {
+	if Width(s) <= limit {
 		return s
 	}
 	if limit < 1 {
@@ -45,18 +45,18 @@ func Cut(s string, limit int) string {
 
 // cut shortens a text to a width. It removes the middle, because both ends tell a text from others.
 func cut(s string, limit int) string {
-	if limit < 3 || width(s) <= limit {
+	if limit < 3 || Width(s) <= limit {
 		return Cut(s, limit)
 	}
 	begin := strings.TrimRight(head(s, limit/2), " ")
-	return begin + ellipsis + strings.TrimLeft(tail(s, limit-1-width(begin)), " ")
+	return begin + ellipsis + strings.TrimLeft(tail(s, limit-1-Width(begin)), " ")
 }
 
 // head returns as much of the beginning as fits.
 func head(s string, room int) string {
 	for i := 0; i < len(s); {
 		next := character(s[i:])
-		if room -= width(next); room < 0 {
+		if room -= Width(next); room < 0 {
 			return s[:i]
 		}
 		i += len(next)
@@ -66,9 +66,9 @@ func head(s string, room int) string {
 
 // tail returns as much of the end as fits.
 func tail(s string, room int) string {
-	for excess := width(s) - room; excess > 0 && s != ""; {
+	for excess := Width(s) - room; excess > 0 && s != ""; {
 		first := character(s)
-		excess -= width(first)
+		excess -= Width(first)
 		s = s[len(first):]
 	}
 	return s
@@ -94,7 +94,7 @@ func Wrap(s string, limit int) []string {
 		return []string{s}
 	}
 	var lines []string
-	for width(s) > limit {
+	for Width(s) > limit {
 		line := head(s, limit)
 		if line == "" { // not even one character fits
 			line = character(s)
@@ -108,9 +108,6 @@ func Wrap(s string, limit int) []string {
 	}
 	return append(lines, s)
 }
-
-// Width returns how many columns of a terminal a text takes.
-func Width(s string) int { return width(s) }
 
 // WrapWords breaks each line of a text at spaces, so that no line is wider than limit columns of a terminal;
 // a limit of 0 breaks none.
@@ -131,11 +128,11 @@ func WrapWords(s string, limit, indent int) string {
 			}
 			line = line[len(gap)+len(word):]
 			at += len(gap)
-			if word != "" && limit > 0 && at > indent && at+width(word) > limit {
+			if word != "" && limit > 0 && at > indent && at+Width(word) > limit {
 				gap, at = "\n"+spaces(indent), indent
 			}
 			b.WriteString(gap + word)
-			at += width(word)
+			at += Width(word)
 		}
 	}
 	return b.String()

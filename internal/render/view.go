@@ -28,11 +28,7 @@ func Map[A, B any](view View[A], of func(B) A) View[B] {
 		mapped.JSON = Document[B]{view.JSON.Type, func(item B) []byte { return view.JSON.Text(of(item)) }}
 	}
 	for _, c := range view.Columns {
-		mapped.Columns = append(mapped.Columns, Column[B]{
-			Name: c.Name, About: c.About, Extra: c.Extra, Whole: c.Whole, Detail: c.Detail,
-			Amount: c.Amount, CodeIn: c.CodeIn,
-			Cell: func(item B) Cell { return c.Cell(of(item)) },
-		})
+		mapped.Columns = append(mapped.Columns, with(c, func(item B) Cell { return c.Cell(of(item)) }))
 	}
 	return mapped
 }
@@ -72,6 +68,11 @@ type Column[T any] struct {
 	// CodeIn names a column of codes: a table that shows it does not repeat the same code in the amount.
 	CodeIn string
 	Cell   func(T) Cell
+}
+
+// with returns a column with cells of other rows.
+func with[A, B any](c Column[A], cell func(B) Cell) Column[B] {
+	return Column[B]{c.Name, c.About, c.Extra, c.Whole, c.Detail, c.Amount, c.CodeIn, cell}
 }
 
 // WriteError means that there is a result but it could not be written: the output is closed or full, or the
@@ -255,16 +256,16 @@ func AmountField[T any](name, about string, cell func(T) Cell) Column[T] {
 
 // Whole returns the view with the named columns never cut.
 func (v View[T]) Whole(names ...string) View[T] {
-	return v.with(names, func(c *Column[T]) { c.Whole = true })
+	return v.change(names, func(c *Column[T]) { c.Whole = true })
 }
 
 // Extra returns the view with the named columns shown only where --columns names them, and in CSV.
 func (v View[T]) Extra(names ...string) View[T] {
-	return v.with(names, func(c *Column[T]) { c.Extra, c.Detail = true, false })
+	return v.change(names, func(c *Column[T]) { c.Extra, c.Detail = true, false })
 }
 
-// with returns the view with the named columns changed.
-func (v View[T]) with(names []string, change func(*Column[T])) View[T] {
+// change returns the view with the named columns changed.
+func (v View[T]) change(names []string, change func(*Column[T])) View[T] {
 	v.Columns = slices.Clone(v.Columns)
 	for i := range v.Columns {
 		if slices.Contains(names, v.Columns[i].Name) {
@@ -276,22 +277,14 @@ func (v View[T]) with(names []string, change func(*Column[T])) View[T] {
 
 // grid is the rows of a table, of CSV or of a page, without the type that they were made from.
 type grid struct {
-	fields []field
+	fields []Column[any]            // without cells
 	rows   iter.Seq2[[]Cell, error] // each row is in the same slice
 }
 
-// field is a Column without the type of the row.
-type field struct {
-	name   string
-	whole  bool
-	amount bool   // CSV has three columns for it
-	codeIn string // the name of a field
-}
-
 func gridOf[T any](columns []Column[T], items iter.Seq2[T, error]) grid {
-	g := grid{fields: make([]field, len(columns))}
+	g := grid{fields: make([]Column[any], len(columns))}
 	for i, c := range columns {
-		g.fields[i] = field{name: c.Name, whole: c.Whole, amount: c.Amount, codeIn: c.CodeIn}
+		g.fields[i] = with[T, any](c, nil)
 	}
 	row := make([]Cell, len(columns))
 	g.rows = convert(items, func(item T) []Cell {
@@ -315,7 +308,7 @@ func (o Options) tell(c Cell) {
 func (g grid) people(o Options) iter.Seq2[[]Cell, error] {
 	codes := make([]int, len(g.fields))
 	for i, f := range g.fields {
-		codes[i] = slices.IndexFunc(g.fields, func(other field) bool { return f.codeIn != "" && other.name == f.codeIn })
+		codes[i] = slices.IndexFunc(g.fields, func(other Column[any]) bool { return f.CodeIn != "" && other.Name == f.CodeIn })
 	}
 	return convert(g.rows, func(row []Cell) []Cell {
 		for i, code := range codes {
