@@ -41,7 +41,6 @@ type Query struct {
 	Now      time.Time // the present second, as the service would write it; zero if nothing depends on it
 	Compare  bool      // whether to count the span before too; both ends of Span must be set
 	Currency string    // only sums in this currency, in any case; empty: in all
-	Top      int       // only so many rows of each currency, with the largest rebates; 0: all
 	Days     bool      // whether Timeline will be called
 	Money    money.Registry
 }

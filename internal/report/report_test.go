@@ -103,8 +103,8 @@ func TestCurrenciesAreNeverAdded(t *testing.T) {
 	}
 	r := added(t, Query{By: []Group{ByCurrency}},
 		api.ResellerStats{ID: north, InvoiceRebates: []api.InvoiceRebate{record}})
-	same(t, "rows", brief(r.Rows()), want)
-	for row := range r.Rows() {
+	same(t, "rows", brief(r.Rows(0)), want)
+	for row := range r.Rows(0) {
 		if known := row.Currency == "USD"; (row.Decimals == 2) != known || (row.Decimals == money.Unknown) == known {
 			t.Errorf("%s has %d decimals", row.Currency, row.Decimals)
 		}
@@ -132,7 +132,7 @@ func TestCurrency(t *testing.T) {
 	}
 	r := added(t, Query{By: []Group{ByDay}, Currency: "uSd", Days: true}, shop) // the unreadable time is that of euros
 	const usd = "USD n=1 volume=100 rebates=10 share=1000 last=2026-05-03T10:00:00"
-	same(t, "rows", brief(r.Rows()), []string{"2026-05-03 " + usd})
+	same(t, "rows", brief(r.Rows(0)), []string{"2026-05-03 " + usd})
 	same(t, "totals", totals(r), []string{usd})
 	same(t, "sellers", brief(slices.Values(r.Sellers())), []string{"N " + usd})
 	for code, want := range map[string]int{"USD": 1, "EUR": 0, "DOGE": 0} {
@@ -162,7 +162,7 @@ func TestLargeSums(t *testing.T) {
 	r := added(t, Query{By: []Group{ByReseller}}, stats)
 	want := []string{"EUR n=3 volume=27670116110564327421 rebates=-27670116110564327424 share=1000 " +
 		"last=2026-05-03T10:00:00"}
-	same(t, "rows", brief(r.Rows()), want)
+	same(t, "rows", brief(r.Rows(0)), want)
 	var differ []string
 	for _, d := range r.Differences() {
 		differ = append(differ, fmt.Sprintf("%s %s %d %d", d.What, d.Currency, d.Sum, d.Service))
@@ -195,7 +195,7 @@ func TestCompare(t *testing.T) {
 	may := span(t, "2026-05-01T00:00", "2026-06-01T00:00")
 	// A day is compared with the same day of the month before; the 31st has none.
 	r := added(t, Query{By: []Group{ByDay}, Span: may, Compare: true}, shop)
-	same(t, "days", brief(r.Rows()), []string{
+	same(t, "days", brief(r.Rows(0)), []string{
 		"2026-05-01 EUR n=1 volume=300 rebates=30 share=750 last=2026-05-01T00:00:00 before=1000/100 change=-700",
 		"2026-05-15 JPY n=1 volume=50 rebates=5 share=1000 last=2026-05-15T00:00:00 before=0/0 change=<nil>",
 		"2026-05-15 USD n=0 volume=0 rebates=0 share=<nil> last= before=50/5 change=-1000",
@@ -208,7 +208,7 @@ func TestCompare(t *testing.T) {
 	april := span(t, "2026-04-01T00:00", "2026-05-01T00:00")
 	r = added(t, Query{By: []Group{ByDay}, Span: april, Compare: true},
 		api.ResellerStats{ID: north, InvoiceRebates: []api.InvoiceRebate{one("2026-03-31T08:00:00", "EUR", 70)}})
-	same(t, "days", brief(r.Rows()),
+	same(t, "days", brief(r.Rows(0)),
 		[]string{"2026-04-30 EUR n=0 volume=0 rebates=0 share=<nil> last= before=70/7 change=-1000"})
 	same(t, "totals", totals(r), []string{"EUR n=0 volume=0 rebates=0 share=<nil> last= before=70/7 change=-1000"})
 
@@ -218,7 +218,7 @@ func TestCompare(t *testing.T) {
 		InvoiceRebates: []api.InvoiceRebate{one("2026-01-31T08:00:00", "EUR", 500), one("2026-02-02T23:00:00", "EUR", 300),
 			one("2026-02-05T00:00:00", "EUR", 100)}}
 	r = added(t, Query{By: []Group{ByWeek}, Span: ten, Compare: true}, paid)
-	same(t, "weeks", brief(r.Rows()), []string{
+	same(t, "weeks", brief(r.Rows(0)), []string{
 		"2026-W06 EUR n=1 volume=100 rebates=10 share=1000 last=2026-02-05T00:00:00 before=0/0 change=<nil>",
 		"2026-W07 EUR n=0 volume=0 rebates=0 share=0 last= before=800/80 change=-1000",
 	})
@@ -301,14 +301,14 @@ func TestCompareRunning(t *testing.T) {
 	r := added(t, q, shop)
 	same(t, "31 March", totals(r),
 		[]string{"EUR n=2 volume=5000 rebates=500 share=1000 last=2026-03-31T11:59:59 before=210/21 change=22810"})
-	same(t, "days", brief(r.Rows()), []string{
+	same(t, "days", brief(r.Rows(0)), []string{
 		"2026-03-01 EUR n=1 volume=1000 rebates=100 share=200 last=2026-03-01T00:00:00 before=10/1 change=99000",
 		"2026-03-28 EUR n=0 volume=0 rebates=0 share=0 last= before=200/20 change=-1000",
 		"2026-03-31 EUR n=1 volume=4000 rebates=400 share=800 last=2026-03-31T11:59:59 before=0/0 change=<nil>",
 	})
 	// The end is today, not the month's: a day still has its own day before.
 	q.Span.To, q.Now = new(written(t, "2026-03-31")), written(t, "2026-03-30T12:00")
-	same(t, "until 30 March", brief(added(t, q, shop).Rows()), []string{
+	same(t, "until 30 March", brief(added(t, q, shop).Rows(0)), []string{
 		"2026-03-01 EUR n=1 volume=1000 rebates=100 share=1000 last=2026-03-01T00:00:00 before=10/1 change=99000",
 		"2026-03-28 EUR n=0 volume=0 rebates=0 share=0 last= before=200/20 change=-1000",
 	})
@@ -330,7 +330,7 @@ func TestUnreadableCreated(t *testing.T) {
 		if err == nil || !strings.HasSuffix(err.Error(), `created is not a date and time: "1746266400", and 1 more like it`) {
 			t.Errorf("%v: %v", q.By, err)
 		}
-		if rows := append(slices.Collect(r.Rows()), append(r.Totals(), r.Sellers()...)...); len(rows) > 0 {
+		if rows := append(slices.Collect(r.Rows(0)), append(r.Totals(), r.Sellers()...)...); len(rows) > 0 {
 			t.Errorf("%v: something was counted: %v", q.By, rows)
 		}
 		if all := r.AllTime(); len(all) != 1 || len(all[0].InvoiceStats) != 1 || len(all[0].TotalVolume) != 1 {
@@ -341,7 +341,7 @@ func TestUnreadableCreated(t *testing.T) {
 		}
 	}
 	r := added(t, Query{By: []Group{ByReseller}, Days: true}, shop)
-	same(t, "rows", brief(r.Rows()), []string{"N EUR n=3 volume=400 rebates=40 share=1000 last=2026-05-03T10:00:00"})
+	same(t, "rows", brief(r.Rows(0)), []string{"N EUR n=3 volume=400 rebates=40 share=1000 last=2026-05-03T10:00:00"})
 	same(t, "undated", r.Undated, 2)
 }
 
@@ -536,7 +536,7 @@ func TestSumsProperty(t *testing.T) {
 			must(t, r.Add(shop))
 		}
 		count, earlier := 0, map[string]*big.Int{}
-		for row := range r.Rows() {
+		for row := range r.Rows(0) {
 			code := strings.ToLower(row.Currency)
 			if q.Compare {
 				entry(earlier, code).Add(entry(earlier, code), row.PreviousRebates)
@@ -578,7 +578,7 @@ func TestSandboxInvoices(t *testing.T) {
 		must(t, err)
 		must(t, r.Add(stats))
 	}
-	if rows := slices.Collect(r.Rows()); len(ids) == 0 || len(rows) <= len(ids) || len(r.Differences()) > 0 {
+	if rows := slices.Collect(r.Rows(0)); len(ids) == 0 || len(rows) <= len(ids) || len(r.Differences()) > 0 {
 		t.Errorf("%d resellers, %d rows, differences: %v", len(ids), len(rows), r.Differences())
 	}
 }

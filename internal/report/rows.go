@@ -32,15 +32,10 @@ type Row struct {
 }
 
 // Rows returns the rows of the query in the order of its groups: resellers by label, periods by time,
-// currencies by code. If the query groups by resellers alone, or wants only the top, the order is by currency
-// and then by rebates, largest first. There can be as many rows as invoices, so each is made when it is
-// needed. Do not call Add meanwhile.
-func (r *Report) Rows() iter.Seq[Row] { return r.rowsOf(r.query.Top) }
-
-// AllRows returns the rows of the query without regard to its Top.
-func (r *Report) AllRows() iter.Seq[Row] { return r.rowsOf(0) }
-
-func (r *Report) rowsOf(top int) iter.Seq[Row] {
+// currencies by code. If the query groups by resellers alone, the order is by currency and then by rebates,
+// largest first. So it is with top, and only so many rows of each currency are returned. There can be as many
+// rows as invoices, so each is made when it is needed. Do not call Add meanwhile.
+func (r *Report) Rows(top int) iter.Seq[Row] {
 	if r.query.has(ByInvoice) {
 		return r.invoiceRows()
 	}

@@ -138,7 +138,7 @@ func (p *reporting) check() (err error) {
 	}
 	p.now = p.Period().WallClock()
 	p.report = report.New(report.Query{
-		By: p.by, Span: p.span, Now: p.now, Compare: p.compare, Currency: code, Top: p.top,
+		By: p.by, Span: p.span, Now: p.now, Compare: p.compare, Currency: code,
 		Money: p.Money, Days: p.drawn() || p.html.Path != "" || p.svg.Path != "",
 	})
 	return nil

@@ -140,7 +140,7 @@ func (p *reporting) pictured(total report.Row) (rows []report.Row) {
 	case p.onlyTotals():
 		return nil
 	case p.timedRows():
-		all = p.report.AllRows()
+		all = p.report.Rows(0)
 	}
 	for r := range all {
 		if r.Currency == total.Currency {
@@ -313,7 +313,7 @@ func (p *reporting) page() render.Page {
 	o.Columns = nil
 	v := p.pageView(name)
 	rows := map[string][]report.Row{}
-	for _, r := range p.view(false).Sorted(slices.Collect(p.report.Rows()), o) {
+	for _, r := range p.view(false).Sorted(slices.Collect(p.report.Rows(p.top)), o) {
 		rows[r.Currency] = append(rows[r.Currency], r)
 	}
 	unknown := false

@@ -111,7 +111,7 @@ func (p *reporting) foot() []report.Row {
 // data prints the report in the format of the flags.
 func (p *reporting) data() error {
 	out := cmdutil.Output[report.Row]{Session: p.Session, View: p.view(p.headed())}
-	rows := p.report.Rows()
+	rows := p.report.Rows(p.top)
 	switch lines := p.Render.Format == render.JSONL && p.Render.Filter == nil && p.Render.Template == ""; {
 	case p.Quiet:
 		return out.List(eachRow(rows, out.View.ID))
@@ -222,7 +222,7 @@ func (p *reporting) shownStandings() []api.ResellerStats {
 		return all
 	}
 	shown := map[string]bool{}
-	for r := range p.report.Rows() {
+	for r := range p.report.Rows(p.top) {
 		shown[r.ID] = true
 	}
 	return slices.DeleteFunc(all, func(standing api.ResellerStats) bool { return !shown[standing.ID] })
