@@ -100,16 +100,8 @@ func pageText(c Cell) PageText {
 // oneLine is the longest code or time that is not broken into lines, in bytes.
 const oneLine = 24
 
-// ChangeClass returns the Class of a text about growth or decline.
-func ChangeClass(sign int) string {
-	switch {
-	case sign > 0:
-		return "up"
-	case sign < 0:
-		return "down"
-	}
-	return ""
-}
+// ChangeClass returns the Class of a text about growth (1) or decline (-1).
+func ChangeClass(sign int) string { return map[int]string{1: "up", -1: "down"}[sign] }
 
 // lazily compiles a pattern when it is first used, because most commands draw no page.
 func lazily(pattern string) func() *regexp.Regexp {
