@@ -5,11 +5,16 @@ package webhook
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"maps"
 	"net"
 	"net/http"
+	"net/netip"
 	"slices"
+	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"example.com/till/pkg/api/sandbox/internal/refusal"
@@ -267,23 +272,14 @@ func (c *Sender) leave(key string, r *round, whatever bool) (left bool) {
 	return left
 }
 
-// isPosting reports whether a goroutine posts the deliveries of a withdrawal, and what has started it.
-func (c *Sender) isPosting(key string) (posting bool, cause string) {
+// look returns a copy of a round in which a goroutine posts. If there is none, running is false.
+func (c *Sender) look(key string) (r round, running bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	r := c.rounds[key]
-	if r == nil || r.rest != nil {
-		return false, ""
+	if now := c.rounds[key]; now != nil && now.rest == nil {
+		return *now, true
 	}
-	return true, r.cause
-}
-
-// isSending reports whether a request is under way at this moment.
-func (c *Sender) isSending(key string) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	r := c.rounds[key]
-	return r != nil && r.posting
+	return r, false
 }
 
 // AwaitFirst waits for the first attempt of a new delivery, and returns the delivery as it is then. It does
@@ -291,10 +287,10 @@ func (c *Sender) isSending(key string) bool {
 // caller may be the receiver of that delivery.
 func (c *Sender) AwaitFirst(ctx context.Context, made *store.Delivery) (d store.Delivery) {
 	c.await(ctx, func() bool {
-		posting, cause := c.isPosting(made.Withdrawal)
+		r, running := c.look(made.Withdrawal)
 		var first string
 		d, first = c.store.Delivery(made.ID)
-		return len(d.Attempts) > 0 || d.State != store.Pending || !posting || first != d.ID && cause != d.ID
+		return len(d.Attempts) > 0 || d.State != store.Pending || !running || first != d.ID && r.cause != d.ID
 	})
 	if d.ID == "" {
 		return *made
@@ -320,7 +316,8 @@ func (c *Sender) Resend(ctx context.Context, id string) (now store.Delivery, err
 	case d.Due.IsZero():
 		c.await(ctx, func() bool { // after an attempt, a round soon rests or ends
 			started = c.start(key, id, true, c.deliver)
-			return started || c.isSending(key) || c.ctx.Err() != nil
+			r, _ := c.look(key)
+			return started || r.posting || c.ctx.Err() != nil
 		})
 	default:
 		err = c.store.Write(func(st *store.State) (store.Change, error) { // this starts a round
@@ -338,25 +335,21 @@ func (c *Sender) Resend(ctx context.Context, id string) (now store.Delivery, err
 		return d, err
 	}
 	over := c.await(ctx, func() bool {
-		posting, _ := c.isPosting(key)
+		_, running := c.look(key)
 		now, _ = c.store.Delivery(id)
-		switch {
-		case now.ID == "":
-			err = errGone
-		case len(now.Attempts) > before:
-		case c.ctx.Err() != nil:
-			err = errClosed
-		case !posting:
-			err = refusal.New(refusal.InternalError, "What came of the attempt could not be saved; try again.")
-		default:
-			return false
-		}
-		return true
+		return now.ID == "" || len(now.Attempts) > before || !running
 	})
-	if !over {
-		err = errEnding
+	switch {
+	case now.ID == "":
+		return now, errGone
+	case len(now.Attempts) > before:
+		return now, nil
+	case !over:
+		return now, errEnding
+	case c.ctx.Err() != nil:
+		return now, errClosed
 	}
-	return now, err
+	return now, refusal.New(refusal.InternalError, "What came of the attempt could not be saved; try again.")
 }
 
 // StartMissing starts the rounds that are missing: of what was pending when the state was opened or begun, and of
@@ -389,3 +382,64 @@ func (c *Sender) Close() {
 	c.running.Wait()
 	c.Forget() // no timer keeps the state in memory
 }
+
+type targetError struct{ address string }
+
+func (e *targetError) Error() string {
+	return e.address + " is not a loopback address; the setting callback_targets=any lets the sandbox post to others"
+}
+
+// isLocalName reports whether a host is an address or a name of this machine. An address is checked later,
+// when it is dialled.
+func isLocalName(host string) bool {
+	_, err := netip.ParseAddr(host)
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	return err == nil || host == "localhost" || strings.HasSuffix(host, ".localhost")
+}
+
+// checkDialled checks the address that is dialled, whatever name it came from.
+func (c *Sender) checkDialled(_, address string, _ syscall.RawConn) error {
+	if c.limits().CallbackTargets != "loopback" {
+		return nil
+	}
+	if to, err := netip.ParseAddrPort(address); err != nil || !to.Addr().Unmap().IsLoopback() {
+		return &targetError{address}
+	}
+	return nil
+}
+
+func (c *Sender) post(address, body string) (a store.Attempt, refused bool) {
+	limits := c.limits()
+	ctx, cancel := context.WithTimeout(c.ctx, limits.CallbackTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(body))
+	if err != nil {
+		return store.Attempt{Error: cleaned(err.Error())}, false
+	}
+	// Refuse here, so that no name server is asked for the address.
+	if limits.CallbackTargets == "loopback" && !isLocalName(req.URL.Hostname()) {
+		return store.Attempt{Error: (&targetError{req.URL.Host}).Error()}, true
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", "till-sandbox")
+	answer, err := c.client.Do(req)
+	target, refused := errors.AsType[*targetError](err)
+	switch {
+	case err == nil:
+		defer answer.Body.Close()
+		text, _ := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1)) // the status has arrived, and it decides
+		a.Status, a.Answer = answer.StatusCode, cleaned(string(text))
+	case c.ctx.Err() != nil:
+		a.Error = "the sandbox was closed before an answer came"
+	case ctx.Err() != nil:
+		a.Error = fmt.Sprintf("no answer came within %s", limits.CallbackTimeout)
+	case refused:
+		a.Error = target.Error()
+	default:
+		a.Error = cleaned(errors.Unwrap(err).Error()) // without the URL
+	}
+	return a, refused
+}
+
+// cleaned returns a text from outside as the store keeps it: limited in length and in valid UTF-8.
+func cleaned(text string) string { return strings.ToValidUTF8(refusal.Cut(text, maxAnswer), "\uFFFD") }
