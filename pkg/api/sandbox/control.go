@@ -1,8 +1,10 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
+	"math"
 	"slices"
 	"time"
 
@@ -46,18 +48,16 @@ func (s *Server) controls() []route {
 
 const maxDump = 256 << 20
 
-type stateView struct {
-	ID       string `json:"id"`
-	Merchant string `json:"merchant_id"`
-}
-
-func (s *Server) viewState() (view stateView) {
-	s.store.Read(func(st *store.State) { view = stateView{st.ID, st.Merchant} })
+// viewState returns what names the state, and an account in it or, without one, the merchant.
+func (s *Server) viewState(account string) (view map[string]string) {
+	s.store.Read(func(st *store.State) {
+		view = map[string]string{"id": st.ID, "merchant_id": cmp.Or(account, st.Merchant)}
+	})
 	return view
 }
 
 func (s *Server) controlState(r *request) action {
-	return func() (any, error) { return stateView{s.viewState().ID, r.account}, nil }
+	return func() (any, error) { return s.viewState(r.account), nil }
 }
 
 func (s *Server) controlFund(r *request) action {
@@ -132,7 +132,7 @@ func (s *Server) controlReset(r *request) action {
 				refusal.Shorten(seed))
 		}
 		err := s.Reset(seed)
-		return s.viewState(), err
+		return s.viewState(""), err
 	}
 }
 
@@ -143,18 +143,13 @@ func (s *Server) controlRestore(r *request) action {
 			return nil, err
 		}
 		err = s.Restore(text)
-		return s.viewState(), err
+		return s.viewState(""), err
 	}
 }
 
-type clockView struct {
-	Now    string `json:"now"`
-	Offset string `json:"offset"`
-}
-
-func (s *Server) viewClock() clockView {
+func (s *Server) viewClock() map[string]string {
 	offset := time.Duration(s.store.Offset.Load())
-	return clockView{s.store.Now().Format(time.RFC3339), offset.Round(time.Second).String()}
+	return map[string]string{"now": s.store.Now().Format(time.RFC3339), "offset": offset.Round(time.Second).String()}
 }
 
 // controlSetClock takes {"set": time} or {"advance_seconds": n}. The time "now" sets the clock to the
@@ -247,4 +242,72 @@ func (s *Server) moveClock(ctx context.Context, to func(offset, moved time.Durat
 		}
 		moved += step
 	}
+}
+
+// Fund adds minor units of a currency to the merchant's balance.
+func (s *Server) Fund(code string, minor int64) error {
+	c, err := s.currency(code)
+	if err != nil {
+		return err
+	}
+	if minor <= 0 {
+		return refusal.New(refusal.InvalidAmount, "The amount is %d minor units; it must be from 1 to %d.", minor,
+			int64(math.MaxInt64))
+	}
+	return s.store.Fund(c.Code, minor)
+}
+
+// Balance returns the merchant's balance in minor units.
+func (s *Server) Balance(code string) (minor int64, err error) {
+	c, err := s.currency(code)
+	if err != nil {
+		return 0, err
+	}
+	err = s.read(func(st *store.State) {
+		minor = st.Accounts[st.Merchant].Books[store.Line{Book: store.Balance, Code: c.Code}]
+	})
+	return minor, err
+}
+
+func (s *Server) currency(code string) (money.Currency, error) {
+	c := money.ByCode[code]
+	if !slices.Contains(s.settings().Currencies, c) {
+		return c, refusal.New(refusal.UnknownCurrency, "There is no currency %q; use one of %s.",
+			refusal.Shorten(code), s.settings().Known(""))
+	}
+	return c, nil
+}
+
+// Swaps returns every automatic swap so far, in order.
+func (s *Server) Swaps() (swaps []Swap) {
+	s.read(func(st *store.State) { swaps = slices.Clone(st.Swaps) })
+	return swaps
+}
+
+// A Swap is one automatic exchange for a Withdrawal: Taken minor units of From became Given of To.
+type Swap = store.Swap
+
+// Kind is the kind of a currency, crypto or fiat, spelled as in the interface and in package api.
+type Kind string
+
+// The two kinds of currency.
+const (
+	Crypto Kind = "Crypto"
+	Fiat   Kind = "Fiat"
+)
+
+// A Currency is one entry of the sandbox's registry.
+type Currency struct {
+	Code         string // as in a Currency: Btc, Usd
+	Kind         Kind
+	Decimals     int  // decimals of one whole unit: 2 means 100 minor units
+	MemoRequired bool // a withdrawal in it must carry a memo
+}
+
+// Currencies returns the complete registry: every currency that the sandbox knows, in the order in which an
+// automatic swap uses them.
+func Currencies() []Currency {
+	return mapped(money.Registry, func(c money.Currency) Currency {
+		return Currency{c.Code, Kind(c.Kind), c.Decimals, c.MemoRequired}
+	})
 }

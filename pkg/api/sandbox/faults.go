@@ -2,13 +2,23 @@ package sandbox
 
 import (
 	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html"
+	"io"
 	"maps"
+	"net"
+	"net/http"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"example.com/till/pkg/api/sandbox/internal/fault"
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 	"example.com/till/pkg/api/sandbox/internal/store"
+	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
 // A Fault makes requests go wrong on purpose. It stays in the state, and strikes matching requests or lets
@@ -100,4 +110,163 @@ func (s *Server) controlClearFaults(r *request) action {
 		ids = []string{in.Text("id")}
 	}
 	return func() (any, error) { return s.ClearFaults(ids...) }
+}
+
+var errAnswered = errors.New("the answer is written")
+
+// strike carries out a request, unless a fault strikes.
+func (s *Server) strike(w http.ResponseWriter, req *request, route route) (any, error) {
+	r, twice := req.http, false
+	// Under deliver-twice, an accepted request is carried out once more, as if a proxy had sent it again. The
+	// answer is that of the first time.
+	handle := func() (any, error) {
+		answer, err := req.carryOut(route.read)
+		if twice && err == nil {
+			_, _ = req.carryOut(route.read) // nobody sees its answer
+		}
+		return answer, err
+	}
+	struck, err := fault.Strike(s.store, route.operation(), r.URL.RawQuery, req.received)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range struck {
+		req.entry.struck(f.Do)
+		switch f.Name {
+		case "delay":
+			wait(w, r, f.Duration)
+		case "deliver-twice":
+			twice = true
+		case "stale-list":
+			req.stale = max(req.stale, f.Duration)
+		case "refuse":
+			reset(w)
+		case "drop-before":
+			drop()
+		case "drop-after":
+			handle()
+			drop()
+		case "truncate":
+			answer, err := handle()
+			s.reply(half{w}, r, answer, err)
+			drop()
+		default:
+			send(w, f)
+			return nil, errAnswered
+		}
+	}
+	return handle()
+}
+
+// servedUntil is the context key for the end of the server of a request.
+type servedUntil struct{}
+
+// wait returns after a delay. A client that gives up does not end the delay, because tests want to see the
+// request take effect late. The end of the server does. If that is unknown, the end of the request's context
+// does.
+func wait(w http.ResponseWriter, r *http.Request, d time.Duration) {
+	end, known := r.Context().Value(servedUntil{}).(<-chan struct{})
+	if !known {
+		end = r.Context().Done()
+	}
+	// The write timeout of the server does not apply to a requested delay. The server sets it again for each
+	// request.
+	http.NewResponseController(w).SetWriteDeadline(time.Time{})
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-end:
+		drop()
+	}
+}
+
+// drop closes the connection without an answer, or without the rest of one.
+func drop() { panic(http.ErrAbortHandler) }
+
+// reset resets the connection at once, like a machine that has no listener. If it cannot take over the
+// connection, it drops it.
+func reset(w http.ResponseWriter) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		drop()
+	}
+	bare := conn
+	if secure, ok := conn.(interface{ NetConn() net.Conn }); ok {
+		bare = secure.NetConn()
+	}
+	if tcp, ok := bare.(*net.TCPConn); ok {
+		tcp.SetLinger(0)
+	}
+	bare.Close()
+	drop() // the handler ends here in any case
+}
+
+type half struct{ http.ResponseWriter }
+
+func (h half) Write(b []byte) (int, error) {
+	h.ResponseWriter.Write(b[:len(b)/2])
+	http.NewResponseController(h.ResponseWriter).Flush()
+	drop()
+	return 0, nil
+}
+
+// send writes the answer of a fault in place of one of the sandbox.
+func send(w http.ResponseWriter, f fault.Struck) {
+	status, kind, text, header := f.Status, "application/json", string(f.Body), w.Header()
+	switch f.Name {
+	case "status":
+		if status == http.StatusUnauthorized {
+			header.Set("WWW-Authenticate", "Bearer")
+		}
+		if f.RetryAfter != "" {
+			header.Set("Retry-After", f.RetryAfter)
+		}
+		if !f.Bare && !hasNoBody(status) {
+			wire.WriteError(w, status, 1901, "fault",
+				fmt.Sprintf("The sandbox's fault %s answers this request, and nothing was done.", f.ID))
+			return
+		}
+		if kind, text = "text/plain; charset=utf-8", statusLine(status)+"\n"; hasNoBody(status) {
+			kind = ""
+		}
+	case "html": // the answer of a proxy that does not know the interface
+		title := "Sign in to the network"
+		if status != http.StatusOK {
+			title = statusLine(status)
+		}
+		kind, text = "text/html; charset=utf-8", fmt.Sprintf("<!DOCTYPE html>\n<html lang=\"en\">\n<head><title>%[1]s</title></head>\n<body>\n<h1>%[1]s</h1>\n<p>This page stands in for a proxy's.</p>\n</body>\n</html>\n", html.EscapeString(title))
+	case "body":
+		status = http.StatusOK
+	case "respond":
+		a := fault.ParseAnswer(f.Body)
+		for name, value := range a.Headers {
+			header.Set(name, value)
+		}
+		status, text = a.Status, ""
+		if json.Unmarshal(a.Body, &text) == nil {
+			kind = "text/plain; charset=utf-8"
+		} else {
+			text = string(a.Body)
+		}
+	}
+	if kind != "" && header.Get("Content-Type") == "" {
+		header.Set("Content-Type", kind)
+	}
+	header.Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	if !hasNoBody(status) {
+		io.WriteString(w, text)
+	}
+}
+
+func hasNoBody(status int) bool {
+	return status == http.StatusNoContent || status == http.StatusResetContent || status == http.StatusNotModified
+}
+
+func statusLine(status int) string {
+	if text := http.StatusText(status); text != "" {
+		return fmt.Sprintf("%d %s", status, text)
+	}
+	return strconv.Itoa(status)
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"example.com/till/pkg/api/sandbox/internal/money"
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 	"example.com/till/pkg/api/sandbox/internal/store"
 	"example.com/till/pkg/api/sandbox/internal/wire"
@@ -182,4 +183,63 @@ func (s *Server) RedeemInvite(invite, label string) (resellerID, key string, err
 		return "", "", err
 	}
 	return resellerID, key, nil
+}
+
+func (s *Server) getResellerBalanceIn(r *request) action {
+	id, currency, fiatCode := r.query.UUID("id"), r.query.Currency("currency"), r.choices.readIncludeFiat(r.query)
+	return func() (any, error) {
+		held, err := s.heldIn(id, store.Balance, currency.Code)
+		if err != nil || fiatCode == "" {
+			return r.choices.ViewBalance(held, nil), err
+		}
+		worth := r.choices.Convert(held.Minor, held.Code, fiatCode, false)
+		if !worth.IsInt64() {
+			return nil, refusal.New(refusal.AmountTooLarge,
+				"The balance is worth more than an int64 of minor units of %s can hold; ask without include_fiat.",
+				fiatCode)
+		}
+		return r.choices.ViewBalance(held, &money.Amount{Code: fiatCode, Minor: worth.Int64()}), nil
+	}
+}
+
+func (s *Server) heldIn(id string, b store.Book, code string) (held money.Amount, err error) {
+	_, err = s.ofReseller(id, func(_ *store.Reseller, a *store.Account) any {
+		held = money.Amount{Code: code, Minor: a.Books[store.Line{Book: b, Code: code}]}
+		return nil
+	})
+	return held, err
+}
+
+func (s *settings) readIncludeFiat(q *wire.Query) string {
+	if !q.Has("include_fiat") {
+		if s.IncludeFiat == "required" {
+			q.Fail("The query parameter include_fiat is missing; add include_fiat=%s.",
+				map[string]string{"flag": "true or include_fiat=false", "currency": s.FiatCurrency}[s.IncludeFiatIs])
+		}
+		return ""
+	}
+	if s.IncludeFiatIs == "currency" {
+		c := q.Currency("include_fiat")
+		if c.Kind != money.Fiat {
+			q.Fail("The query parameter include_fiat is %q; it must be one of %s.",
+				refusal.Shorten(q.Values.Get("include_fiat")), s.Known(money.Fiat))
+		}
+		return c.Code
+	}
+	switch value := q.Values.Get("include_fiat"); value {
+	case "", "true":
+		return s.FiatCurrency
+	case "false":
+	default:
+		q.Fail("The query parameter include_fiat is %q; it must be true or false.", refusal.Shorten(value))
+	}
+	return ""
+}
+
+func (s *Server) getResellerRebateIn(r *request) action {
+	id, currency := r.query.UUID("id"), r.query.Currency("currency")
+	return func() (any, error) {
+		earned, err := s.heldIn(id, store.Rebates, currency.Code)
+		return map[string]wire.AmountView{wire.Spelled(currency.Code, r.choices.RebateCodes): wire.ViewAmount(earned)}, err
+	}
 }

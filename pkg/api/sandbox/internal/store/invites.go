@@ -24,17 +24,7 @@ func HashKey(key string) KeyHash {
 	return KeyHash(hex.EncodeToString(sum[:]))
 }
 
-func NewUUID() string {
-	var b [16]byte
-	rand.Read(b[:]) // never fails
-	return formatUUID(b)
-}
-
-func formatUUID(b [16]byte) string {
-	b[6] = b[6]&0x0f | 0x40
-	b[8] = b[8]&0x3f | 0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
-}
+func NewUUID() string { return NewIDs("").UUID("") }
 
 // IDs makes the ids and keys of the records of a state: random ones or, with a seed, the same ones every
 // time. Each kind of record has a sequence of its own.
@@ -63,7 +53,9 @@ func (g *IDs) next(kind string) (b [sha256.Size]byte) {
 // UUID returns the next UUID of a kind, in the form of version 4.
 func (g *IDs) UUID(kind string) string {
 	b := g.next(kind)
-	return formatUUID([16]byte(b[:16]))
+	b[6] = b[6]&0x0f | 0x40
+	b[8] = b[8]&0x3f | 0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:16])
 }
 
 // Text returns the next text of a kind: 26 letters and digits that cannot be guessed without the
