@@ -71,7 +71,7 @@ func New(opts ...Option) (*Server, error) {
 	s.seeds = seed.Maker{Terms: settings.Terms, Clock: o.clock, MerchantKey: s.keyHash, CheckKey: checkKey,
 		Operations: Operations(), SeededIDs: o.seededIDs}
 	s.pages = &checkout.Pages{Store: s.store, Status: func(k refusal.Kind) int { return s.settings().errors[k].Status }}
-	s.sender = webhook.New(s.store, func() webhook.Limits { return s.settings().Limits }, o.frozen)
+	s.sender = webhook.New(s.store, o.frozen)
 	if err := s.open(o); err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)
 	}

@@ -18,7 +18,6 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/money"
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 	"example.com/till/pkg/api/sandbox/internal/store"
-	"example.com/till/pkg/api/sandbox/internal/webhook"
 	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
@@ -75,7 +74,6 @@ func mapped[R, V any](records []R, view func(R) V) []V {
 // value.
 type settings struct {
 	wire.Rules
-	webhook.Limits
 	ResellerAuth, ResellerWithdraws string
 	NeedlessMemo, DueDateIn         string
 	MinItems, MaxItems              int64

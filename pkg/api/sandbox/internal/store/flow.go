@@ -147,7 +147,7 @@ func ParseWait(text string) (time.Duration, bool) {
 	return d, err == nil && d >= time.Second && d%time.Second == 0 && d <= MaxOffset
 }
 
-// Terms are the settings that affect money, withdrawals, invoices and invites.
+// Terms are the settings that affect money, withdrawals and their callbacks, invoices and invites.
 type Terms struct {
 	money.Market
 	Flow                                        Flow
@@ -161,7 +161,9 @@ type Terms struct {
 	InviteUUID, InviteLabel, InviteReuse        string
 	MerchantSees                                string
 	RebatePercent                               int64 // in steps of 1/PercentScale percent
-	CallbackOnCreate                            string
+	CallbackOnCreate, CallbackTargets           string
+	CallbackAttempts                            int64
+	CallbackBackoff, CallbackTimeout            time.Duration
 }
 
 // PercentScale allows four decimals in rebate_percent.

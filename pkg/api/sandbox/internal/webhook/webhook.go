@@ -21,19 +21,11 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/store"
 )
 
-// Limits are the settings for callbacks.
-type Limits struct {
-	CallbackTargets                  string
-	CallbackAttempts                 int64
-	CallbackBackoff, CallbackTimeout time.Duration
-}
-
 // A Sender posts the deliveries of a server. Those of one withdrawal form a round: a goroutine posts them one
 // after the other, until none is pending or one has to rest. The store is never locked during a request.
 type Sender struct {
 	store  *store.Store
-	limits func() Limits // as the settings are now
-	frozen bool          // the sandbox's clock does not move by itself, and retries wait for it
+	frozen bool // the sandbox's clock does not move by itself, and retries wait for it
 	client *http.Client
 	ctx    context.Context
 	stop   context.CancelFunc
@@ -61,8 +53,8 @@ const (
 	maxRest   = time.Hour // between two attempts
 )
 
-func New(s *store.Store, limits func() Limits, frozen bool) *Sender {
-	c := &Sender{store: s, limits: limits, frozen: frozen, slots: make(chan struct{}, maxOut),
+func New(s *store.Store, frozen bool) *Sender {
+	c := &Sender{store: s, frozen: frozen, slots: make(chan struct{}, maxOut),
 		rounds: map[string]*round{}, news: make(chan struct{})}
 	c.ctx, c.stop = context.WithCancel(context.Background())
 	dialer := &net.Dialer{Control: c.checkDialled}
@@ -142,7 +134,7 @@ func (c *Sender) attempt(d store.Delivery, r *round) (store.Delivery, error) {
 		case old.State == store.Delivered:
 		case refused:
 			d.State = store.Refused
-		case old.State != store.Pending || c.ctx.Err() == nil && int64(len(d.Attempts)) >= c.limits().CallbackAttempts:
+		case old.State != store.Pending || c.ctx.Err() == nil && int64(len(d.Attempts)) >= c.store.Terms().CallbackAttempts:
 			d.State = store.Failed
 		}
 		if d.State == store.Pending && c.frozen {
@@ -191,7 +183,7 @@ func (c *Sender) AwaitOthers(ctx context.Context, busy map[*round]bool) {
 }
 
 func (c *Sender) rest(attempts int) time.Duration {
-	rest := c.limits().CallbackBackoff
+	rest := c.store.Terms().CallbackBackoff
 	for range attempts - 1 {
 		rest = min(2*rest, maxRest)
 	}
@@ -399,7 +391,7 @@ func isLocalName(host string) bool {
 
 // checkDialled checks the address that is dialled, whatever name it came from.
 func (c *Sender) checkDialled(_, address string, _ syscall.RawConn) error {
-	if c.limits().CallbackTargets != "loopback" {
+	if c.store.Terms().CallbackTargets != "loopback" {
 		return nil
 	}
 	if to, err := netip.ParseAddrPort(address); err != nil || !to.Addr().Unmap().IsLoopback() {
@@ -409,15 +401,15 @@ func (c *Sender) checkDialled(_, address string, _ syscall.RawConn) error {
 }
 
 func (c *Sender) post(address, body string) (a store.Attempt, refused bool) {
-	limits := c.limits()
-	ctx, cancel := context.WithTimeout(c.ctx, limits.CallbackTimeout)
+	terms := c.store.Terms()
+	ctx, cancel := context.WithTimeout(c.ctx, terms.CallbackTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(body))
 	if err != nil {
 		return store.Attempt{Error: cleaned(err.Error())}, false
 	}
 	// Refuse here, so that no name server is asked for the address.
-	if limits.CallbackTargets == "loopback" && !isLocalName(req.URL.Hostname()) {
+	if terms.CallbackTargets == "loopback" && !isLocalName(req.URL.Hostname()) {
 		return store.Attempt{Error: (&targetError{req.URL.Host}).Error()}, true
 	}
 	req.Header.Set("Content-Type", "application/json")
@@ -432,7 +424,7 @@ func (c *Sender) post(address, body string) (a store.Attempt, refused bool) {
 	case c.ctx.Err() != nil:
 		a.Error = "the sandbox was closed before an answer came"
 	case ctx.Err() != nil:
-		a.Error = fmt.Sprintf("no answer came within %s", limits.CallbackTimeout)
+		a.Error = fmt.Sprintf("no answer came within %s", terms.CallbackTimeout)
 	case refused:
 		a.Error = target.Error()
 	default:
