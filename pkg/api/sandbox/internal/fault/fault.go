@@ -26,7 +26,6 @@ import (
 
 // An Effect is what a fault does.
 type Effect struct {
-	kind
 	Name       string
 	Duration   time.Duration // of delay, stale-list and delay-callback
 	Status     int
@@ -40,47 +39,34 @@ type Struck struct {
 	Effect
 }
 
-type kind struct {
-	strikes   func(operation string) bool // nil: every operation
-	continues bool                        // the next faults are asked too, because it does not decide the answer
-
-	parse func(do *Effect, text, value string, given bool) error
-}
-
-var kinds = map[string]kind{
-	"refuse":         {},
-	"drop-before":    {},
-	"drop-after":     {},
-	"truncate":       {},
-	"delay":          {parse: parseDelay, continues: true},
-	"deliver-twice":  {continues: true},
-	"stale-list":     {parse: parseWait, continues: true, strikes: isList},
-	"status":         {parse: parseStatus},
-	"html":           {parse: parseStatus},
-	"body":           {},
-	"respond":        {},
-	"lose-callback":  {strikes: isCallback},
-	"delay-callback": {parse: parseWait, continues: true, strikes: isCallback},
-}
-
 const kindsOfFaults = "use refuse, drop-before, drop-after, truncate, delay=2s, deliver-twice, stale-list=10m, " +
 	"status=503, status=503,bare, status=429,retry-after=5, html, html=502, body, respond, lose-callback or " +
 	"delay-callback=10m"
 
-func parseDo(text string) (Effect, error) {
+func parseDo(text string) (do Effect, err error) {
 	name, value, given := strings.Cut(text, "=")
-	k, known := kinds[name]
-	do := Effect{kind: k, Name: name}
-	var err error
-	switch {
-	case name == "":
+	short, ok := refusal.Shorten(text), false
+	switch do.Name = name; name {
+	case "refuse", "drop-before", "drop-after", "truncate", "deliver-twice", "body", "respond", "lose-callback":
+		if given {
+			err = fmt.Errorf("%s takes no value", name)
+		}
+	case "delay":
+		if do.Duration, err = time.ParseDuration(value); err != nil {
+			err = fmt.Errorf("%q is not a delay", short)
+		} else if do.Duration <= 0 || do.Duration > maxDelay {
+			err = fmt.Errorf("a delay must be above 0 and at most 10m, and %s is not", do.Duration)
+		}
+	case "stale-list", "delay-callback":
+		if do.Duration, ok = store.ParseWait(value); !ok {
+			err = fmt.Errorf("%q has no duration of whole seconds such as 30s, 15m, 36h or 7d, and at most 36500d", short)
+		}
+	case "status", "html":
+		err = do.parseStatus(short, value, given)
+	case "":
 		err = errors.New("it says nothing")
-	case !known:
-		err = fmt.Errorf("there is no kind %q", refusal.Shorten(text))
-	case k.parse != nil:
-		err = k.parse(&do, refusal.Shorten(text), value, given)
-	case given:
-		err = fmt.Errorf("%s takes no value", name)
+	default:
+		err = fmt.Errorf("there is no kind %q", short)
 	}
 	if err != nil {
 		return Effect{}, &Error{"do", err.Error(), kindsOfFaults}
@@ -88,26 +74,8 @@ func parseDo(text string) (Effect, error) {
 	return do, nil
 }
 
-func parseDelay(do *Effect, text, value string, _ bool) (err error) {
-	if do.Duration, err = time.ParseDuration(value); err != nil {
-		return fmt.Errorf("%q is not a delay", text)
-	}
-	if do.Duration <= 0 || do.Duration > maxDelay {
-		return fmt.Errorf("a delay must be above 0 and at most 10m, and %s is not", do.Duration)
-	}
-	return nil
-}
-
-func parseWait(do *Effect, text, value string, _ bool) error {
-	var ok bool
-	if do.Duration, ok = store.ParseWait(value); !ok {
-		return fmt.Errorf("%q has no duration of whole seconds such as 30s, 15m, 36h or 7d, and at most 36500d", text)
-	}
-	return nil
-}
-
 // parseStatus reads an HTTP status and, of the kind status, its options. That of html may be left out.
-func parseStatus(do *Effect, text, value string, given bool) (err error) {
+func (do *Effect) parseStatus(text, value string, given bool) (err error) {
 	if do.Status = http.StatusOK; do.Name == "html" && !given {
 		return nil
 	}
@@ -140,15 +108,21 @@ func parseStatus(do *Effect, text, value string, given bool) (err error) {
 // callbacks is in the place of an operation where faults are asked about a delivery.
 const callbacks = "callback"
 
-func isCallback(operation string) bool { return operation == callbacks }
-
 func isList(operation string) bool { return strings.HasSuffix(operation, "/list") }
 
 func (do Effect) canStrike(operation string) bool {
-	if do.strikes == nil {
-		return !isCallback(operation)
+	switch do.Name {
+	case "stale-list":
+		return isList(operation)
+	case "lose-callback", "delay-callback":
+		return operation == callbacks
 	}
-	return do.strikes(operation)
+	return operation != callbacks
+}
+
+// continues reports whether the next faults are asked too, because this one does not decide the answer.
+func (do Effect) continues() bool {
+	return slices.Contains([]string{"delay", "deliver-twice", "stale-list", "delay-callback"}, do.Name)
 }
 
 func (do Effect) checkOn(on string, operations []string) error {
@@ -260,7 +234,7 @@ func ask(faults []store.Fault, operation, query string, body []byte) (struck []S
 			struck = append(struck, Struck{f, do})
 		}
 		counted = append(counted, store.Change{Fault: &f})
-		if hit && !do.continues {
+		if hit && !do.continues() {
 			break
 		}
 	}
