@@ -200,12 +200,8 @@ func emptyJournal(ctx context.Context) (file string, remove func(), err error) {
 }
 
 func newSandbox(s *cmdutil.Session, flags serverFlags) (*sandbox.Server, error) {
-	opts := []sandbox.Option{sandbox.WithPublicURL(flags.publicURL)}
-	if flags.expose { // what receives a callback is in another container, too
-		opts = append(opts, sandbox.WithExposure(), sandbox.WithSetting("callback_targets", "any"))
-	}
-	for _, part := range []func(*cmdutil.Session) ([]sandbox.Option, error){
-		flags.seedOptions, flags.repeatable, flags.settingOptions, keyOptions, flags.stateOptions} {
+	var opts []sandbox.Option
+	for _, part := range []func(*cmdutil.Session) ([]sandbox.Option, error){flags.repeatable, flags.options, keyOptions} {
 		more, err := part(s)
 		if err != nil {
 			return nil, err
@@ -226,31 +222,30 @@ func newSandbox(s *cmdutil.Session, flags serverFlags) (*sandbox.Server, error) 
 	return nil, exit.UsageError(msg, "")
 }
 
-func (flags serverFlags) seedOptions(s *cmdutil.Session) ([]sandbox.Option, error) {
+// options refuses a file of --state in a directory that does not exist, and notes a seed that has no effect.
+func (flags serverFlags) options(s *cmdutil.Session) ([]sandbox.Option, error) {
+	opts := []sandbox.Option{sandbox.WithPublicURL(flags.publicURL)}
+	if flags.expose { // what receives a callback is in another container, too
+		opts = append(opts, sandbox.WithExposure(), sandbox.WithSetting("callback_targets", "any"))
+	}
 	switch {
 	case isSeed(flags.seed):
-		return []sandbox.Option{sandbox.WithSeed(flags.seed)}, nil
-	case flags.seed == "":
-		return nil, nil
+		opts = append(opts, sandbox.WithSeed(flags.seed))
 	case flags.seed == "-":
 		return nil, exit.UsageError("--seed: a sandbox that is started does not read standard input", seedHint)
+	case flags.seed != "":
+		seed, err := readSeed(s, flags.seed)
+		if err != nil {
+			return nil, err
+		}
+		opts = append(opts, sandbox.WithSeedJSON(seed))
 	}
-	seed, err := readSeed(s, flags.seed)
-	return []sandbox.Option{sandbox.WithSeedJSON(seed)}, err
-}
-
-func (flags serverFlags) settingOptions(*cmdutil.Session) (opts []sandbox.Option, err error) {
 	values, err := parseSettings("--set: ", flags.set)
 	for name, value := range values {
 		opts = append(opts, sandbox.WithSetting(name, value))
 	}
-	return opts, err
-}
-
-// stateOptions refuses a file of --state in a directory that does not exist, and notes a seed that has no effect.
-func (flags serverFlags) stateOptions(s *cmdutil.Session) ([]sandbox.Option, error) {
-	if flags.state == stateInMemory {
-		return nil, nil
+	if err != nil || flags.state == stateInMemory {
+		return opts, err
 	}
 	if info, err := os.Stat(flags.state); err == nil && info.Size() > 0 && flags.seed != "" {
 		s.Note("%s already has a state, which --seed does not change: use till sandbox reset", flags.state)
@@ -259,7 +254,7 @@ func (flags serverFlags) stateOptions(s *cmdutil.Session) ([]sandbox.Option, err
 		return nil, exit.UsageError(fmt.Sprintf("--state: there is no directory %s", filepath.Dir(flags.state)),
 			"correct the name, or make the directory if the state is to be new")
 	}
-	return []sandbox.Option{sandbox.WithState(flags.state)}, nil
+	return append(opts, sandbox.WithState(flags.state)), nil
 }
 
 // The values of --ids.
