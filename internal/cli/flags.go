@@ -34,9 +34,6 @@ func countFlags(flags *pflag.FlagSet) {
 		switch f.Value.Type() {
 		case "string", "int", "int64", "duration":
 			f.Value = &counted{Value: f.Value}
-			if f.DefValue == "0s" { // pflag omits this default only for its own type
-				f.DefValue = ""
-			}
 		}
 	})
 }

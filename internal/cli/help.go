@@ -241,22 +241,17 @@ func topicPage(cmd *cobra.Command) string {
 	return fillIn(page)
 }
 
-// flagGroups are the global flags by what they are about.
-func flagGroups() []struct{ title, flags string } {
-	return []struct{ title, flags string }{
-		{"Account", "profile sandbox base-url api-key-file journal config"},
-		{"Output", "output jq template columns sort csv-for locale no-headers quiet color"},
-		{"Calls", "dry-run timeout retries debug"},
-		{"Questions", "yes no-input"},
-	}
-}
-
+// flagLines returns the lines for the global flags, by what they are about.
 func flagLines() string {
 	global := pflag.NewFlagSet("", pflag.ContinueOnError)
 	config.AddFlags(global)
 	countFlags(global)
 	var parts []string
-	for _, g := range flagGroups() {
+	for _, g := range []struct{ title, flags string }{
+		{"Account", "profile sandbox base-url api-key-file journal config"},
+		{"Output", "output jq template columns sort csv-for locale no-headers quiet color"},
+		{"Calls", "dry-run timeout retries debug"}, {"Questions", "yes no-input"},
+	} {
 		group := pflag.NewFlagSet("", pflag.ContinueOnError)
 		group.SortFlags = false
 		for _, name := range strings.Fields(g.flags) {

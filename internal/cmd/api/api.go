@@ -67,7 +67,11 @@ func send(s *cmdutil.Session, method, path, input string) error {
 	ctx := s.Ctx
 	if !reads {
 		ctx = s.SendCtx
-		if err := mayChange(s, method+" "+target, body); err != nil {
+		if err = s.MayCreate(); err == nil && !s.DryRun {
+			err = s.Confirm([]cmdutil.Fact{{Name: "request", Value: method + " " + target}, {Name: "body", Value: beginning(body)},
+				s.ServiceFact()}, "Send this request?")
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -86,15 +90,6 @@ func send(s *cmdutil.Session, method, path, input string) error {
 	}
 	return exit.Failure(exit.Output, nil,
 		fmt.Sprintf("the service accepted it, but %v; its answer begins %s", err, beginning(answer)), "do not send it again")
-}
-
-// mayChange refuses a request that the profile does not allow, and asks a person before others, if it is to be sent.
-func mayChange(s *cmdutil.Session, request string, body []byte) error {
-	if err := s.MayCreate(); err != nil || s.DryRun {
-		return err
-	}
-	facts := []cmdutil.Fact{{Name: "request", Value: request}, {Name: "body", Value: beginning(body)}, s.ServiceFact()}
-	return s.Confirm(facts, "Send this request?")
 }
 
 // printAnswer prints an answer as it came, whatever the format of the output. For a filter or a template, it

@@ -19,6 +19,7 @@ import (
 	"example.com/till/internal/exit"
 	"example.com/till/internal/money"
 	"example.com/till/internal/near"
+	"example.com/till/internal/orders"
 	"example.com/till/internal/period"
 	"example.com/till/internal/render"
 	"example.com/till/internal/terminal"
@@ -32,7 +33,8 @@ import (
 func Command(a *cmdutil.App) *cobra.Command {
 	return cmdline.Group("payout", "Send a file of withdrawals, each at most once",
 		planCommand(a), showCommand(a), rehearseCommand(a), approveCommand(a), applyCommand(a), statusCommand(a), waitCommand(a),
-		reconcileCommand(a), resolveCommand(a), listCommand(a), exportCommand(a), layoutCommand(a))
+		reconcileCommand(a), orders.ResolveCommand(a, "Record what a person knows about rows of a run"), listCommand(a),
+		exportCommand(a), layoutCommand(a))
 }
 
 // planFacts is a plan without its rows, for a person and as JSON.

@@ -339,10 +339,6 @@ func noteSettled(s *cmdutil.Session, settled payout.Settled) {
 	}
 }
 
-func resolveCommand(a *cmdutil.App) *cobra.Command {
-	return orders.ResolveCommand(a, "Record what a person knows about rows of a run")
-}
-
 func waitCommand(a *cmdutil.App) *cobra.Command {
 	var flags cmdutil.WaitFlags
 	cmd := cmdutil.NewCommand(a, cmdutil.List, rowView(true), &cobra.Command{

@@ -20,7 +20,8 @@ import (
 // Command returns the withdraw command.
 func Command(a *cmdutil.App) *cobra.Command {
 	return cmdline.Group("withdraw", "Send single withdrawals, each at most once",
-		createCommand(a), getCommand(a), listCommand(a), waitCommand(a), reconcileCommand(a), resolveCommand(a))
+		createCommand(a), getCommand(a), listCommand(a), waitCommand(a), reconcileCommand(a),
+		orders.ResolveCommand(a, "Record what a person knows about an order"))
 }
 
 func getCommand(a *cmdutil.App) *cobra.Command {
@@ -192,8 +193,4 @@ func reconcileCommand(a *cmdutil.App) *cobra.Command {
 		}
 		return exit.WithPrintError(orders.Reconciled(results, "withdraw", "resolve"), printed)
 	})
-}
-
-func resolveCommand(a *cmdutil.App) *cobra.Command {
-	return orders.ResolveCommand(a, "Record what a person knows about an order")
 }
