@@ -101,27 +101,24 @@ func linesOf(flags *pflag.FlagSet) []flagLine {
 
 // heeded returns the global flags that a command heeds, those of its output first.
 func heeded(cmd *cobra.Command) (names []string) {
-	if schema.Of(cmdline.CommandName(cmd)) != nil {
-		names = append(names, "output", "jq", "template", "quiet")
-	}
-	if cmd.Annotations[cmdutil.ColumnsKey] != "" {
-		names = append(names, "columns", "sort", "csv-for", "locale", "no-headers")
-	}
 	for _, add := range []struct {
-		deed  cmdline.Deed
+		heeds bool
 		flags string
 	}{
-		{cmdline.Asks, "yes no-input"}, {cmdline.DryRun, "dry-run"}, {cmdline.Calls, "timeout retries debug api-key-file"},
-		{cmdline.Journal, "journal"},
+		{schema.Of(cmdline.CommandName(cmd)) != nil, "output jq template quiet"},
+		{cmd.Annotations[cmdutil.ColumnsKey] != "", "columns sort csv-for locale no-headers"},
+		{cmdline.Does(cmd, cmdline.Asks), "yes no-input"},
+		{cmdline.Does(cmd, cmdline.DryRun), "dry-run"},
+		{cmdline.Does(cmd, cmdline.Calls), "timeout retries debug api-key-file"},
+		{cmdline.Does(cmd, cmdline.Journal), "journal"},
+		{cmdline.IsAnnotated(cmd) && !cmdline.Does(cmd, cmdline.Alone), "profile sandbox base-url config"},
+		{true, "color"},
 	} {
-		if cmdline.Does(cmd, add.deed) {
+		if add.heeds {
 			names = append(names, strings.Fields(add.flags)...)
 		}
 	}
-	if cmdline.IsAnnotated(cmd) && !cmdline.Does(cmd, cmdline.Alone) {
-		names = append(names, "profile", "sandbox", "base-url", "config")
-	}
-	return slices.DeleteFunc(append(names, "color"), func(name string) bool { // a wait has a --timeout of its own
+	return slices.DeleteFunc(names, func(name string) bool { // a wait has a --timeout of its own
 		return cmd.HasParent() && cmd.LocalNonPersistentFlags().Lookup(name) != nil
 	})
 }
