@@ -104,32 +104,26 @@ func AddFinishFlags(cmd *cobra.Command) {
 // on_finish, because that could go on for ever. The name is of no other use, so that it is not set by chance.
 const withinOnFinish = "TILL_WITHIN_ON_FINISH"
 
-// outlets says who gets the report of a command.
-type outlets struct {
-	onFinish []string
-	metrics  string
+// outlets returns who gets the report of this command: a program, and a file of metrics. If the configuration could
+// not be read, only the flags are known.
+func (a *App) outlets(cmd *cobra.Command) (onFinish []string, file string) {
+	program, metrics := cmd.Flags().Lookup(onFinishFlag), cmd.Flags().Lookup(metricsFlag)
+	switch s := a.session; {
+	case program == nil || s != nil && s.DryRun:
+		return nil, ""
+	case s != nil:
+		return s.OnFinish, s.Metrics
+	case filepath.IsAbs(program.Value.String()):
+		onFinish = []string{program.Value.String()}
+	}
+	return onFinish, metrics.Value.String()
 }
 
-// outlets returns who gets the report of this command. If the configuration could not be read, only the flags
-// are known.
-func (a *App) outlets(cmd *cobra.Command) outlets {
-	if cmd.Flags().Lookup(onFinishFlag) == nil {
-		return outlets{}
-	}
-	if s := a.session; s != nil {
-		if s.DryRun {
-			return outlets{}
-		}
-		return outlets{s.OnFinish, s.Metrics}
-	}
-	to := outlets{metrics: cmd.Flags().Lookup(metricsFlag).Value.String()}
-	if program := cmd.Flags().Lookup(onFinishFlag).Value.String(); filepath.IsAbs(program) {
-		to.onFinish = []string{program}
-	}
-	return to
+// reports reports whether this command makes a report.
+func (a *App) reports(cmd *cobra.Command) bool {
+	onFinish, file := a.outlets(cmd)
+	return len(onFinish) > 0 || file != ""
 }
-
-func (o outlets) none() bool { return len(o.onFinish) == 0 && o.metrics == "" }
 
 // readAtEnd bounds the use of the journal for the report.
 const readAtEnd = 10 * time.Second
@@ -137,7 +131,7 @@ const readAtEnd = 10 * time.Second
 // Finish makes the report of a command that has ended, or returns nil if there is no receiver. The journal must
 // still be open.
 func (a *App) Finish(cmd *cobra.Command, r exit.Error) *Finished {
-	if !a.Running || a.outlets(cmd).none() {
+	if !a.Running || !a.reports(cmd) {
 		return nil
 	}
 	f := &Finished{Command: cmdline.CommandName(cmd), ExitCode: r.Code, Kind: exit.KindOf(r.Code).Kind, Rule: r.Rule,
@@ -224,29 +218,28 @@ func (a *App) Tell(cmd *cobra.Command, f *Finished) {
 	if f == nil {
 		return
 	}
-	to := a.outlets(cmd)
-	if to.metrics != "" {
-		err := metrics.Check(to.metrics, a.IO.Out, a.IO.Err)
+	onFinish, file := a.outlets(cmd)
+	if file != "" {
+		err := metrics.Check(file, a.IO.Out, a.IO.Err)
 		if err == nil {
-			err = metrics.Write(to.metrics, f.Account, f.Command, metrics.Wait, f.samples())
+			err = metrics.Write(file, f.Account, f.Command, metrics.Wait, f.samples())
 		}
 		switch {
 		case errors.As(err, new(metrics.UnlockedError)):
-			a.warnAfter("the metrics in %s may lack the end of another command: %v", to.metrics, err)
+			a.warnAfter("the metrics in %s may lack the end of another command: %v", file, err)
 		case err != nil:
-			a.warnAfter("the metrics were not written to %s: %v", to.metrics, err)
+			a.warnAfter("the metrics were not written to %s: %v", file, err)
 		}
 	}
-	if len(to.onFinish) == 0 {
-		return
-	}
-	if a.IO.Env(withinOnFinish) != "" {
+	switch {
+	case len(onFinish) == 0:
+	case a.IO.Env(withinOnFinish) != "":
 		a.warnAfter("the program %s of on_finish was not run, because %s is set, as in the environment of such a program",
-			to.onFinish[0], withinOnFinish)
-		return
-	}
-	if err := a.runOnFinish(to.onFinish, f, finishLimit); err != nil {
-		a.warnAfter("%v", err)
+			onFinish[0], withinOnFinish)
+	default:
+		if err := a.runOnFinish(onFinish, f, finishLimit); err != nil {
+			a.warnAfter("%v", err)
+		}
 	}
 }
 

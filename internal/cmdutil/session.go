@@ -73,9 +73,9 @@ func (a *App) Start(cmd *cobra.Command) (*Session, error) {
 			return nil, err
 		}
 	}
-	if to := a.outlets(cmd); to.metrics != "" {
-		if err := metrics.Check(to.metrics, a.IO.Out, a.IO.Err); err != nil {
-			a.warnAfter("the metrics are not written to %s: %v", to.metrics, err)
+	if _, file := a.outlets(cmd); file != "" {
+		if err := metrics.Check(file, a.IO.Out, a.IO.Err); err != nil {
+			a.warnAfter("the metrics are not written to %s: %v", file, err)
 			s.Metrics = ""
 		}
 	}
@@ -102,9 +102,9 @@ func (a *App) WithSession(run func(*Session, []string) error) func(*cobra.Comman
 func (s *Session) Client() (*api.Client, error) {
 	cmdline.Declared(s.Cmd, cmdline.Calls)
 	client, err := s.Connect()
-	if to := s.outlets(s.Cmd); to.metrics != "" {
+	if _, file := s.outlets(s.Cmd); file != "" {
 		// If the command is killed, this start has no end. The end reports a file that cannot be written.
-		_ = metrics.Write(to.metrics, s.Account, cmdline.CommandName(s.Cmd), metrics.Wait,
+		_ = metrics.Write(file, s.Account, cmdline.CommandName(s.Cmd), metrics.Wait,
 			map[string][]metrics.Sample{metrics.Start: timestamp(s.Began), metrics.Success: nil})
 	}
 	if err == nil && !s.DryRun {
@@ -197,7 +197,7 @@ func (s *Session) newClient(base string, opts []api.Option) (*api.Client, error)
 	if s.DryRun {
 		opts = append(opts, api.WithTransport(dryRun{s}), api.WithRetries(0))
 	}
-	if !s.outlets(s.Cmd).none() {
+	if s.reports(s.Cmd) {
 		opts = append(opts, api.WithMiddleware(s.calls.wrap))
 	}
 	client, err := api.New(base, opts...)
