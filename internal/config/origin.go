@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -15,19 +16,19 @@ type Origin struct {
 	Setting string // for a key of the service: the setting of that profile that names it; otherwise empty
 }
 
-// OriginKind is the kind of an Origin.
-type OriginKind int
+// OriginKind is the kind of an Origin, as String writes it before the name.
+type OriginKind string
 
 // The kinds of origins.
 const (
-	FromDefault OriginKind = iota
-	FromFlag
-	FromVariable
-	FromProfile
-	FromFile // the file, but none of its profiles
-	FromKeyring
-	FromSandbox
-	FromCaller // a key to be stored
+	FromDefault  OriginKind = ""
+	FromFlag     OriginKind = "flag --"
+	FromVariable OriginKind = "environment "
+	FromProfile  OriginKind = "profile "
+	FromFile     OriginKind = "configuration " // the file, but none of its profiles
+	FromKeyring  OriginKind = "keyring"
+	FromSandbox  OriginKind = "the sandbox"
+	FromCaller   OriginKind = "given" // a key to be stored
 )
 
 // IsDefault reports whether the value is the built-in default.
@@ -35,9 +36,7 @@ func (o Origin) IsDefault() bool { return o.Kind == FromDefault }
 
 // String returns the origin as `config show` prints it.
 func (o Origin) String() string {
-	text := map[OriginKind]string{FromDefault: "default", FromFlag: "flag --", FromVariable: "environment ",
-		FromProfile: "profile ", FromFile: "configuration ", FromKeyring: "keyring", FromSandbox: "the sandbox",
-		FromCaller: "given"}[o.Kind] + o.Name
+	text := cmp.Or(string(o.Kind)+o.Name, "default")
 	if o.Setting != "" {
 		text += ", " + o.Setting
 	}

@@ -359,16 +359,11 @@ func (w About) Or(other About) About {
 }
 
 // AboutError collects what the errors in a chain are about. The outermost one decides.
-func AboutError(err error) About {
-	var (
-		w       About
-		own     *Error
-		sending *payout.Error
-	)
-	if errors.As(err, &own) {
+func AboutError(err error) (w About) {
+	if own, is := errors.AsType[*Error](err); is {
 		w = own.About
 	}
-	if errors.As(err, &sending) {
+	if sending, is := errors.AsType[*payout.Error](err); is {
 		w = w.Or(About{OrderID: sending.OrderID, OrderIDs: sending.OrderIDs, ID: sending.ID, Run: sending.Run})
 	}
 	return w
