@@ -44,38 +44,32 @@ func ExcelOf(locale string) (Excel, error) {
 
 func (g grid) csv(out *bufio.Writer, o Options) error {
 	comma := cmp.Or(o.Excel.Delimiter, ',')
-	if o.Excel.Delimiter != 0 {
-		out.WriteString("\ufeff") // by which Excel knows UTF-8
-	}
-	var names, line []string
+	var fields []string
 	for _, f := range g.fields {
-		if names = append(names, f.Name); f.Amount {
-			names = append(names, f.Name+minorSuffix, f.Name+codeSuffix)
+		if fields = append(fields, f.Name); f.Amount {
+			fields = append(fields, f.Name+minorSuffix, f.Name+codeSuffix)
 		}
 	}
-	begun := o.NoHeaders
-	for row, err := range g.rows {
-		if err == nil && !begun {
-			begun, err = true, CSVLine(out, comma, names)
-		}
-		if err != nil {
-			return err
-		}
-		line = line[:0]
+	n := lines()
+	if o.Excel.Delimiter != 0 {
+		n.begin = "\ufeff" // by which Excel knows UTF-8
+	}
+	if !o.NoHeaders {
+		n.begin += string(CSVLine(nil, comma, fields))
+	}
+	n.empty = n.begin
+	var line []byte
+	return n.write(out, convert(g.rows, func(row []Cell) []byte {
+		fields = fields[:0]
 		for i, c := range row {
 			o.tell(c)
-			if line = append(line, c.csv(g.fields[i].Amount, o.Excel)); g.fields[i].Amount {
-				line = append(line, c.part(minorSuffix).csv(false, o.Excel), c.part(codeSuffix).csv(false, o.Excel))
+			if fields = append(fields, c.csv(g.fields[i].Amount, o.Excel)); g.fields[i].Amount {
+				fields = append(fields, c.part(minorSuffix).csv(false, o.Excel), c.part(codeSuffix).csv(false, o.Excel))
 			}
 		}
-		if err := CSVLine(out, comma, line); err != nil {
-			return err
-		}
-	}
-	if !begun {
-		return CSVLine(out, comma, names)
-	}
-	return nil
+		line = CSVLine(line[:0], comma, fields)
+		return line[:len(line)-1]
+	}))
 }
 
 // csv returns the field of a cell. In a column of amounts it is the decimal; the only field of another amount
@@ -112,24 +106,23 @@ func (c Cell) csv(amount bool, to Excel) string {
 	return c.short()
 }
 
-// CSVLine writes a line of CSV. A field is in quotes also for the sake of a program that separates fields in
+// CSVLine appends a line of CSV. A field is in quotes also for the sake of a program that separates fields in
 // another way: by a semicolon or a tab.
-func CSVLine(out *bufio.Writer, comma rune, fields []string) error {
+func CSVLine(line []byte, comma rune, fields []string) []byte {
 	if len(fields) == 1 && fields[0] == "" { // readers skip an empty line
-		_, err := out.WriteString("\"\"\n")
-		return err
+		return append(line, "\"\"\n"...)
 	}
-	for i, field := range fields { // out keeps its first error
+	for i, field := range fields {
 		if i > 0 {
-			out.WriteRune(comma)
+			line = utf8.AppendRune(line, comma)
 		}
 		first, _ := utf8.DecodeRuneInString(field)
 		if unicode.IsSpace(first) || strings.ContainsAny(field, "\";\t\r\n") || strings.ContainsRune(field, comma) {
 			field = `"` + strings.ReplaceAll(field, `"`, `""`) + `"`
 		}
-		out.WriteString(field)
+		line = append(line, field...)
 	}
-	return out.WriteByte('\n')
+	return append(line, '\n')
 }
 
 // CSVText returns text from elsewhere in a form that a spreadsheet shows and never runs.

@@ -171,6 +171,7 @@ func TestListKeepsRowsBeforeAnError(t *testing.T) {
 		{Options{Format: JSON}, "[\n  {\n    \"id\": \"wd_1\",\n    \"n\": 1.50\n  }\n"},
 		{Options{Format: JSONL}, first.json + "\n"},
 		{Options{Format: CSV, Columns: []string{"id"}}, "id\nwd_1\n"},
+		{Options{Format: CSV, Columns: []string{"id"}, Excel: Excel{';', ","}}, "\ufeffid\nwd_1\n"},
 		{Options{Format: YAML}, "- id: wd_1\n  \"n\": 1.50\n"},
 		{Options{Columns: []string{"id"}, Sort: "id"}, "ID\nwd_1\n"},
 		{Options{Quiet: true}, "wd_1\n"},

@@ -297,11 +297,13 @@ func writeResults(ctx context.Context, sender *payout.Sender, plan *payout.Plan,
 		case l.Decimal == ",": // as programs do where the decimal mark is a comma
 			comma = ';'
 		}
+		var line []byte
 		for record, err := range records(sender.Results(ctx, plan.Name()), plan, l) {
 			if err != nil {
 				return err
 			}
-			if err := render.CSVLine(out, comma, record); err != nil {
+			line = render.CSVLine(line[:0], comma, record)
+			if _, err := out.Write(line); err != nil {
 				return err
 			}
 		}
