@@ -171,11 +171,7 @@ func seedJSON(text []byte, extension string) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	err = enc.Encode(value)
-	return bytes.TrimSpace(b.Bytes()), err
+	return render.Encode(value), nil
 }
 
 func notYAML(err error) error {

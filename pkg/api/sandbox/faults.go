@@ -87,10 +87,14 @@ func (s *Server) controlAddFault(r *request) action {
 	f := Fault{Do: in.Text("do"), On: in.TextOr("on", ""), Times: in.IntegerOr("times", 0),
 		Seed: in.IntegerOr("seed", 0)}
 	if in.Has("rate") {
-		f.Rate = in.Rate("rate")
+		raw := string(in.Take("rate"))
+		rate, err := strconv.ParseFloat(raw, 64)
+		if f.Rate = rate; err != nil || rate <= 0 { // 0 is not the same as absent
+			in.FailAt("rate", "must be a number above 0 and at most 1, not %s", refusal.Shorten(raw))
+		}
 	}
 	if in.Has("match") {
-		f.Match = in.Texts("match")
+		f.Match = in.Field("match").AllTexts()
 	}
 	if in.Has("body") {
 		body, err := base64.StdEncoding.DecodeString(in.Text("body"))

@@ -287,22 +287,6 @@ func JSONType(raw json.RawMessage) string {
 	return "a number"
 }
 
-// Rate reads a number above 0. Here 0 is not the same as absent: a person who writes it does not mean every
-// request.
-func (o *Object) Rate(key string) float64 {
-	raw := o.Take(key)
-	if raw == nil {
-		return 0
-	}
-	rate, err := strconv.ParseFloat(string(raw), 64)
-	if err != nil || rate <= 0 {
-		o.FailAt(key, "must be a number above 0 and at most 1, not %s", refusal.Shorten(string(raw)))
-	}
-	return rate
-}
-
-func (o *Object) Texts(key string) map[string]string { return o.Field(key).AllTexts() }
-
 // AllTexts reads every field of an object as a string, which may be empty.
 func (o *Object) AllTexts() map[string]string {
 	all := map[string]string{}
