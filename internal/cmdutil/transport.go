@@ -93,16 +93,17 @@ func (t inProcess) RoundTrip(req *http.Request) (*http.Response, error) {
 	if in.Body == nil {
 		in.Body = http.NoBody
 	}
-	w := &recorder{header: http.Header{}, status: http.StatusOK}
+	w := &recorder{header: http.Header{}}
 	cut := t.serve(w, in)
 	switch {
 	case w.refused:
 		return nil, notSent(req.URL.Host)
 	case cut && req.Context().Err() != nil:
 		return nil, req.Context().Err()
-	case cut && !w.wrote:
+	case cut && w.status == 0:
 		return nil, io.EOF // the same error as from net/http
 	}
+	w.WriteHeader(http.StatusOK) // if nothing was written
 	body, length := io.Reader(&w.body), int64(w.body.Len())
 	if cut {
 		body = io.MultiReader(body, broken{})
@@ -145,8 +146,7 @@ func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
 type recorder struct {
 	header  http.Header
-	status  int
-	wrote   bool
+	status  int // 0: nothing was written
 	refused bool
 	body    bytes.Buffer
 }
@@ -161,12 +161,10 @@ func (r *recorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 func (r *recorder) Header() http.Header { return r.header }
 
 func (r *recorder) WriteHeader(status int) {
-	if !r.wrote {
-		r.status, r.wrote = status, true
-	}
+	r.status = cmp.Or(r.status, status)
 }
 
 func (r *recorder) Write(b []byte) (int, error) {
-	r.wrote = true
+	r.WriteHeader(http.StatusOK)
 	return r.body.Write(b)
 }

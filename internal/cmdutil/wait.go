@@ -74,9 +74,7 @@ func Wait[T any](
 			if len(flags.Status) == 0 {
 				watched = r.State
 			}
-			if len(seen) == 0 || seen[len(seen)-1] != now {
-				seen = append(seen, now)
-			}
+			seen = slices.Compact(append(seen, now))
 			if shown != watched {
 				since = "since " + views.Moment(s.IO.Now())
 				if shown == "" { // it may have it for longer

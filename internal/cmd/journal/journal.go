@@ -84,7 +84,7 @@ func exportAll(s *cmdutil.Session, j *payout.Journal) iter.Seq2[exportedLine, er
 			return
 		}
 		var account payout.Account
-		var consents cmdutil.Consents // of that account
+		var consents map[int64]*views.ApprovalLine // of that account
 		for e, err := range j.Export(s.Ctx) {
 			line := exportedLine{Account: e.Account, HistoryLine: views.NewHistoryLine(s.Money, e.Order, e.Events)}
 			if err == nil && (consents == nil || e.Account != account) {
@@ -99,7 +99,7 @@ func exportAll(s *cmdutil.Session, j *payout.Journal) iter.Seq2[exportedLine, er
 	}
 }
 
-func demanded(s *cmdutil.Session, l *payout.Ledger) (lines []demandLine, consents cmdutil.Consents, err error) {
+func demanded(s *cmdutil.Session, l *payout.Ledger) (lines []demandLine, consents map[int64]*views.ApprovalLine, err error) {
 	demands, err := l.Demands(s.Ctx)
 	if err == nil {
 		consents, err = cmdutil.ConsentsOf(s.Ctx, l)
