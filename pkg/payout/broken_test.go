@@ -130,11 +130,24 @@ func TestNoFailedStepIsIgnored(t *testing.T) {
 		},
 		"comparison": func(ctx context.Context) (any, error) { return p.Compare(ctx, api.WithdrawalFilter{}, Filter{}) },
 		"approvals":  func(ctx context.Context) (any, error) { return p.PlanApprovals(ctx, plan, approvals, nil, p.Now) },
-		"alike":      func(ctx context.Context) (any, error) { return p.LookAlike(ctx, "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq") },
+		"alike": func(ctx context.Context) (any, error) {
+			return p.LookAlike(ctx, "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq")
+		},
 		"findings": func(ctx context.Context) (any, error) {
 			all, marked, err := p.Findings(ctx, plan, nil)
 			return []any{all, marked}, err
 		},
+		"changes": func(ctx context.Context) (any, error) {
+			var all []Change
+			for c, err := range p.Changes(ctx, plan) {
+				if err != nil {
+					return nil, err
+				}
+				all = append(all, c)
+			}
+			return all, nil
+		},
+		"live":     func(ctx context.Context) (any, error) { return p.Live(ctx, Filter{}) },
 		"run":      func(ctx context.Context) (any, error) { return p.Ledger.Run(ctx, begun.Name()) },
 		"tally":    func(ctx context.Context) (any, error) { return p.Ledger.Tally(ctx, begun.Name()) },
 		"units":    func(ctx context.Context) (any, error) { return p.TallyByUnit(ctx, begun.Name()) },

@@ -154,6 +154,7 @@ func TestMakeTellsEverythingThatIsWrong(t *testing.T) {
 			[]string{"1,Eur,5 €,USD,a", "amount: |has a code, and amount_currency has one too"},
 			[]string{"2,Btc,0.5 Btc,Btc,a", "amount: \"0.5 Btc\" has a code"}),
 		"two amounts": rows([]string{"order_id,currency,amount,amount_minor,address,memo,callback"},
+			[]string{"5,Btc,0.5,0.5,a,,", "amount_minor: |decimal point"},
 			[]string{"1,Btc,0.5,5,a,,", "amount_minor: \"5\" is not the amount \"0.5\", which is 50000000"},
 			[]string{"2,Btc,,0.5,a,,", "amount_minor: |decimal point"},
 			[]string{"3,Xlr,,5,G,7 ,", "memo: |ends with white space"}, []string{"4,Btc,1,,a,,shop", "callback: |http"}),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"example.com/till/pkg/api"
@@ -40,5 +41,9 @@ func TestEndingOf(t *testing.T) {
 		}
 	}
 	check("stopped before it left", &api.Error{Outcome: api.NotSent, Err: context.Canceled}, nothing)
-	check("stopped after it left", &api.Error{Outcome: api.Unknown, Err: context.Canceled}, unknown)
+	after := &api.Error{Outcome: api.Unknown, Err: context.Canceled}
+	check("stopped after it left", after, unknown)
+	if out := newDesk(t).outcomeOf(call{err: after}); strings.Contains(out.Reason, "not sent") {
+		t.Errorf("stopped after it left, and the reason is %q", out.Reason)
+	}
 }
