@@ -103,7 +103,7 @@ func complete(a *cmdutil.App, root *cobra.Command) int {
 	case err != nil: // no word to complete, which every shell gives
 		return exit.Usage
 	}
-	a.IO.Out.Write(offers.Bytes())
+	fmt.Fprint(a.IO.Out, offers.String())
 	a.Close()
 	return exit.Done
 }

@@ -231,26 +231,26 @@ func (s *Session) lookupSince() (string, time.Time, error) {
 	if s.LookupSince == "" {
 		return "", time.Time{}, nil
 	}
-	layout := s.TimeLayout
-	at, err := s.Period().Parse("--lookup-since", s.LookupSince)
-	if period.IsDateTime(s.LookupSince) {
-		for _, layout = range []string{s.TimeLayout, time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05"} {
-			if at, err = time.ParseInLocation(layout, s.LookupSince, s.TimeZone); err == nil {
-				break
-			}
+	from := func(at time.Time, layout string) (string, time.Time, error) {
+		if at.After(s.IO.Now()) { // the list would be empty
+			return "", at, exit.UsageError(fmt.Sprintf("--lookup-since: %s is in the future, so a list from then on is empty",
+				s.LookupSince), "name a time before the oldest order that it is about")
 		}
+		return at.Add(-payout.SinceMargin).In(s.TimeZone).Format(layout), at, nil
+	}
+	if !period.IsDateTime(s.LookupSince) {
+		at, err := s.Period().Parse("--lookup-since", s.LookupSince)
 		if err != nil {
-			return "", time.Time{}, nil
+			return "", time.Time{}, err
+		}
+		return from(at, s.TimeLayout)
+	}
+	for _, layout := range []string{s.TimeLayout, time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05"} {
+		if at, err := time.ParseInLocation(layout, s.LookupSince, s.TimeZone); err == nil {
+			return from(at, layout)
 		}
 	}
-	switch {
-	case err != nil:
-		return "", at, err
-	case at.After(s.IO.Now()): // the list would be empty
-		return "", at, exit.UsageError(fmt.Sprintf("--lookup-since: %s is in the future, so a list from then on is empty",
-			s.LookupSince), "name a time before the oldest order that it is about")
-	}
-	return at.Add(-payout.SinceMargin).In(s.TimeZone).Format(layout), at, nil
+	return "", time.Time{}, nil
 }
 
 // JournalAccount returns the account whose rows the journal's own commands show. They need no service and no
@@ -370,9 +370,13 @@ func (s *Session) PayoutApprovals(wanted bool) (approval.Policy, error) {
 	return approval.Policy{Required: s.Approvals, Approvers: list, Above: s.ApprovalsAbove}, nil
 }
 
-// ConsentsOf returns what approved the attempts of an account, by number. An attempt that needed no approval has none.
-func ConsentsOf(ctx context.Context, ledger *payout.Ledger) (map[int64]*views.ApprovalLine, error) {
-	all := map[int64]*views.ApprovalLine{}
+// Consents are what approved the attempts of an account, by number. An attempt that needed no approval has
+// none.
+type Consents map[int64]*views.ApprovalLine
+
+// ConsentsOf returns what approved the attempts of an account.
+func ConsentsOf(ctx context.Context, ledger *payout.Ledger) (Consents, error) {
+	all := Consents{}
 	consents, err := ledger.Consents(ctx)
 	for _, c := range consents {
 		all[c.Number] = views.NewApprovalLine(c)

@@ -2,7 +2,6 @@ package config
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -46,7 +45,7 @@ func Edit(path string, change func(*Document) error) error {
 	case err == nil: // some network file systems cannot lock a directory: there, the later of two changes wins
 		defer unlock()
 	}
-	old, err := readFile(context.Background(), path) // it is no pipe
+	old, err := readFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

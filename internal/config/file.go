@@ -2,7 +2,6 @@ package config
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -88,7 +87,7 @@ func (in Input) Load() (File, error) {
 	if err != nil {
 		return File{}, err
 	}
-	text, err := readFile(in.Ctx, path)
+	text, err := terminal.Interruptibly(in.Ctx, func() ([]byte, error) { return readFile(path) })
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !named.IsDefault():
 		return File{}, &Error{Msg: "the configuration file that " + named.typed() +
@@ -105,10 +104,10 @@ func (in Input) Load() (File, error) {
 }
 
 // readFile reads a configuration file that only its owner can write or replace.
-func readFile(ctx context.Context, path string) ([]byte, error) {
+func readFile(path string) ([]byte, error) {
 	what := "the configuration file " + path
 	// one more byte than allowed, so that parse can refuse the file
-	return readChecked(ctx, what, path, maxFile+1,
+	return readChecked(what, path, maxFile+1,
 		func(info fs.FileInfo) error { return CheckTrust(what, path, info) })
 }
 
@@ -123,7 +122,7 @@ func (s Settings) ReadApprovers() ([]byte, error) {
 	if info, err := os.Stat(s.Approvers); err == nil && !info.Mode().IsRegular() { // opening a pipe may wait for ever
 		return nil, failf("%s is not a regular file: name a file", what)
 	}
-	text, err := readChecked(context.Background(), what, s.Approvers, maxFile+1,
+	text, err := readChecked(what, s.Approvers, maxFile+1,
 		func(info fs.FileInfo) error { return CheckTrust(what, s.Approvers, info) })
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, failf("%s does not exist", what).
@@ -135,36 +134,32 @@ func (s Settings) ReadApprovers() ([]byte, error) {
 	return text, err
 }
 
-// readChecked reads the beginning of a file that passes a check, or until ctx ends: a pipe may never have a writer.
-// It checks and reads the same open file, so nothing can replace the file in between. The place of a pipe or a
-// device does not matter, such as that of a shell's <(command). Its own errors show no path but that in what: it may
-// be a key given by mistake.
-func readChecked(
-	ctx context.Context, what, path string, limit int64, check func(fs.FileInfo) error,
-) ([]byte, error) {
-	return terminal.Interruptibly(ctx, func() ([]byte, error) {
-		f, err := os.Open(path)
-		if err != nil {
-			return nil, failf("%s cannot be opened: %w", what, atomicfile.WithoutPath(err))
+// readChecked reads the beginning of a file that passes a check. It checks and reads the same open file, so nothing
+// can replace the file in between. The place of a pipe or a device does not matter, such as that of a shell's
+// <(command), and a pipe may never have a writer. Its own errors show no path but that in what: it may be a key given
+// by mistake.
+func readChecked(what, path string, limit int64, check func(fs.FileInfo) error) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, failf("%s cannot be opened: %w", what, atomicfile.WithoutPath(err))
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, failf("%s cannot be looked at: %w", what, atomicfile.WithoutPath(err))
+	case info.IsDir():
+		return nil, failf("%s is a directory: name a file", what)
+	case info.Mode().IsRegular():
+		if err := check(info); err != nil {
+			return nil, err
 		}
-		defer f.Close()
-		info, err := f.Stat()
-		switch {
-		case err != nil:
-			return nil, failf("%s cannot be looked at: %w", what, atomicfile.WithoutPath(err))
-		case info.IsDir():
-			return nil, failf("%s is a directory: name a file", what)
-		case info.Mode().IsRegular():
-			if err := check(info); err != nil {
-				return nil, err
-			}
-		}
-		data, err := io.ReadAll(io.LimitReader(f, limit))
-		if err != nil {
-			return nil, failf("%s cannot be read: %w", what, atomicfile.WithoutPath(err))
-		}
-		return data, nil
-	})
+	}
+	data, err := io.ReadAll(io.LimitReader(f, limit))
+	if err != nil {
+		return nil, failf("%s cannot be read: %w", what, atomicfile.WithoutPath(err))
+	}
+	return data, nil
 }
 
 // CheckTrust refuses a file that another user can change or replace at any place on the way to it: the file, its

@@ -159,13 +159,15 @@ func ReadKey(ctx context.Context, stdin io.Reader) (string, error) {
 // readKeyFile reads a file that only its owner may read, and no other user can replace. The mode means nothing
 // on Windows.
 func readKeyFile(ctx context.Context, what, path string) (string, error) {
-	data, err := readChecked(ctx, what, path, maxKeyText, func(info fs.FileInfo) error {
-		if mode := info.Mode().Perm(); mode&0o077 != 0 && runtime.GOOS != "windows" {
-			if err := openKey(what, path, mode); err != nil {
-				return err
+	data, err := terminal.Interruptibly(ctx, func() ([]byte, error) {
+		return readChecked(what, path, maxKeyText, func(info fs.FileInfo) error {
+			if mode := info.Mode().Perm(); mode&0o077 != 0 && runtime.GOOS != "windows" {
+				if err := openKey(what, path, mode); err != nil {
+					return err
+				}
 			}
-		}
-		return CheckTrust(what+", "+path+",", path, info)
+			return CheckTrust(what+", "+path+",", path, info)
+		})
 	})
 	return trimNewline(string(data)), err
 }

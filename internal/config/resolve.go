@@ -128,21 +128,27 @@ func (s *Settings) merge(in Input) error {
 			}
 		}
 		text, from := in.typed(f, row.env)
-		if from.typed() != "" { // what is not typed was checked when the file was read
-			if err := row.checkTyped(text); err != nil {
-				return wrongValue(from.Kind == FromFlag, from.typed(), err)
-			}
-		} else if s.profile.Text(row.key) != "" {
-			from = Origin{Kind: FromProfile, Name: s.Profile}
-			if text = s.profile.Values[row.key]; row.home {
-				text = expandHome(s.home, text)
-			}
+		if from.typed() == "" { // it was checked when the file was read
+			text, from = s.fromProfile(row, from)
+		} else if err := row.checkTyped(text); err != nil {
+			return wrongValue(from.Kind == FromFlag, from.typed(), err)
 		}
 		if s.origins[row.key] = from; from.Kind != FromFlag && text != "" {
 			texts[row.key] = text
 		}
 	}
 	return v.MergeConfigMap(texts)
+}
+
+// fromProfile returns the text that the profile has for a setting, or the given origin.
+func (s *Settings) fromProfile(row setting, otherwise Origin) (text string, from Origin) {
+	if s.profile.Text(row.key) == "" {
+		return "", otherwise
+	}
+	if text = s.profile.Values[row.key]; row.home {
+		text = expandHome(s.home, text)
+	}
+	return text, Origin{Kind: FromProfile, Name: s.Profile}
 }
 
 // wrongValue returns the error for a value of a setting. A dangerous value is not a usage error.

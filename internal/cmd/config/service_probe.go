@@ -159,14 +159,15 @@ const noFilter = `{"currencies":[],"tags":[]}`
 // raw makes a list request that the methods of the client do not make, unless a call has failed. It counts the
 // records, which need not be readable.
 func (p *probe) raw(path, body string) (rows int, total int64, refused *api.Error) {
-	if p.err != nil {
-		return 0, 0, nil
-	}
 	var page struct {
 		Content []json.RawMessage `json:"page_content"`
 		Total   int64             `json:"total"`
 	}
-	answer, err := p.client.Do(p.s.Ctx, "POST", path, json.RawMessage(body))
+	var answer json.RawMessage
+	err := p.err
+	if err == nil {
+		answer, err = p.client.Do(p.s.Ctx, "POST", path, json.RawMessage(body))
+	}
 	if err == nil {
 		if err = json.Unmarshal(answer, &page); err != nil {
 			err = &exit.Error{Code: exit.ReadFailed, Err: err, Msg: "the answer to POST " + path + " is no list: " + err.Error()}

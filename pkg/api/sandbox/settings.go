@@ -216,7 +216,7 @@ func setField(field any, values, value string) (ok bool, advice string) {
 			return ok && *field >= 1, "use none or a whole number from 1"
 		}
 		low, high := int64(0), int64(math.MaxInt64)
-		fmt.Sscanf(strings.TrimPrefix(values, "from "), "%d to %d", &low, &high) // without the second, there is no limit
+		_, _ = fmt.Sscanf(strings.TrimPrefix(values, "from "), "%d to %d", &low, &high) // without the second, there is no limit
 		*field, ok = money.ParseInteger(value)
 		return ok && *field >= low && *field <= high, fmt.Sprintf("use a whole number from %d to %d", low, high)
 	case *time.Duration:
