@@ -114,7 +114,7 @@ func (flags faultFlags) fault(cmd *cobra.Command) (order map[string]any, err err
 	if f.Seed != 0 {
 		order["seed"] = f.Seed
 	}
-	if f.Body != nil {
+	if len(f.Body) > 0 {
 		order["body"] = f.Body // in base64
 	}
 	return order, err
