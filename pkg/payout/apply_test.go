@@ -352,16 +352,19 @@ func TestApplyReadsBack(t *testing.T) {
 	for err, tt := range map[string]struct {
 		change  func(d *desk)
 		creates int
+		says    string
 	}{
-		"conflict": {drop, 1},
-		"partial":  {func(d *desk) { d.s.onGet = func(string) (int, string) { return 500, "" } }, 1},
-		"":         {func(d *desk) { drop(d); d.options.Lookup = LookupNever }, 20}, // a person relies on it
+		"conflict": {drop, 1, ""},
+		"partial":  {func(d *desk) { d.s.onGet = func(string) (int, string) { return 500, "" } }, 1, ""},
+		"unknown": {func(d *desk) { d.s.answer(func() (int, string, bool) { return 200, `"w9"`, false }) }, 1,
+			"do not send it again: till payout reconcile"},
+		"": {func(d *desk) { drop(d); d.options.Lookup = LookupNever }, 20, ""}, // a person relies on it
 	} {
 		t.Run(err, func(t *testing.T) {
 			d := newDesk(t)
 			tt.change(d)
 			p := d.plan(nil, dueTo(20)...)
-			wantErr(t, errorOf(d.apply(p, ApplyOptions{Concurrency: 16})), err)
+			wantErr(t, errorOf(d.apply(p, ApplyOptions{Concurrency: 16})), err, tt.says)
 			d.s.wantCreates(tt.creates)
 			if err == "conflict" { // later runs are refused as long as the service shows no order ids
 				wantKind(t, errorOf(d.apply(p, ApplyOptions{})), Refused, RuleList)
@@ -388,8 +391,14 @@ func TestApplyDuplicates(t *testing.T) {
 	wantKind(t, errorOf(d.apply(p, ApplyOptions{})), Unknown, RuleDuplicate)
 	var notes []string
 	note := func(text string) { notes = append(notes, text) }
+	dry := ApplyOptions{DryRun: true, Note: note}
+	wantKind(t, errorOf(collect(d.applier(p, dry).Due(t.Context()))), Unknown, RuleDuplicate)
+	dry.KeepGoing = true
+	if due, err := collect(d.applier(p, dry).Due(t.Context())); err != nil || len(due) != 1 || due[0].ExternalOrderID != "8" {
+		t.Errorf("due are %+v, %v", due, err)
+	}
 	d.mustApply(p, ApplyOptions{KeepGoing: true, Note: note}).want(t, "1 planned, 1 accepted")
-	if len(notes) != 1 || !strings.HasPrefix(notes[0], "order 7 was not sent: order 101 has the same content") {
+	if len(notes) != 2 || notes[0] != notes[1] || !strings.HasPrefix(notes[0], "order 7 was not sent: order 101 has the same content") {
 		t.Errorf("it notes %q", notes)
 	}
 	d.mustApply(p, ApplyOptions{AllowDuplicate: true}).want(t, "2 accepted")
@@ -756,6 +765,11 @@ func TestDryRunSendsNothing(t *testing.T) {
 	living, err := d.ledger.Journal().Appliers(t.Context())
 	if rows != 2 || err != nil || len(living) > 0 {
 		t.Errorf("%d rows are due, and %v apply a plan, %v", rows, living, err)
+	}
+	ok(t, d.open().Alone(t.Context(), "cafe0001", true))
+	if _, err := d.Applier(t.Context(), p, ApplyOptions{DryRun: true}); !errors.Is(err, Busy) ||
+		!strings.Contains(err.Error(), "cafe0001") || !strings.Contains(err.Error(), "ann on till1") {
+		t.Errorf("while another process applies a plan: %v", err)
 	}
 	d.s.wantCreates(0)
 }
