@@ -286,6 +286,23 @@ func TestFilterIsProven(t *testing.T) {
 	d.s.wantCreates(0)
 }
 
+// TestStartIsChecked checks which withdrawals a list from noon on must show, and that it is read whole if a time cannot
+// be read. The newest one must be on it in any case.
+func TestStartIsChecked(t *testing.T) {
+	for at, want := range map[string]string{"2026-03-04T11:59:59Z": "since [w2]", "2026-03-04T12:00:00Z": "since [w2 w2]",
+		"2026-03-04 12:00:01": "since [w2 w2]", "4 March": " [w2 w1]"} {
+		d := newDesk(t)
+		d.options.Since, d.options.SinceTime = "since", d.clock.Now()
+		d.s.fill(2)
+		d.s.rows[0]["statuses"] = []any{row{"status": "New", "at": at}}
+		d.s.rows[1]["statuses"] = []any{row{"status": "New", "at": "2026-03-04T11:00:00Z"}}
+		from, _, must, err := d.checkedStart(t.Context(), "since")
+		if got := fmt.Sprint(from, " ", must); got != want || err != nil {
+			t.Errorf("%s: from %s, want %s, %v", at, got, want, err)
+		}
+	}
+}
+
 // TestAcceptedIsSought checks that a record that a person has accepted as unknown to the journal is found when
 // its order is sent.
 func TestAcceptedIsSought(t *testing.T) {

@@ -54,6 +54,7 @@ type service struct {
 	listFail func() (status int, answer string)
 	now      func() time.Time // time of its Date header; nil: the real time; the zero time: no header
 	maxSize  int              // the largest page size that it accepts; 0: any
+	strict   bool             // it refuses pages before the first one
 }
 
 const envelope = `{"error":{"code":2004,"reason":"no_funds","description":"The balance is short."}}`
@@ -171,7 +172,7 @@ func (s *service) list(page, size int, from string) (status int, answer string) 
 			return status, answer
 		}
 	}
-	if s.maxSize > 0 && size > s.maxSize {
+	if s.maxSize > 0 && size > s.maxSize || s.strict && page < s.base {
 		return 400, envelope
 	}
 	if page == s.base {

@@ -177,8 +177,9 @@ func (d *desk) strange() {
 func TestOrderSentDuringTheScanIsLeftOut(t *testing.T) {
 	eachJournal(t, func(t *testing.T, d *desk) {
 		d.history()
-		d.begins("cafe0001", "10", "11", "12")
+		d.begins("cafe0001", "10", "11", "12", "13")
 		d.bring(asked("11"), outUnknown)
+		d.bring(asked("13"), outUnknown) // and found by another process
 		pages := 0
 		d.s.set(func() {
 			d.s.onFirst = func() {
@@ -186,10 +187,13 @@ func TestOrderSentDuringTheScanIsLeftOut(t *testing.T) {
 					d.clock.move(time.Second)
 					d.bring(asked([]string{"10", "12"}[pages-1]), []journal.Outcome{outUnknown, outAccepted("w99")}[pages-1])
 				}
+				if pages == 2 {
+					d.settles(journal.Evidence{OrderID: "13", Withdrawal: "w98", Content: contentOf(asked("13").request)})
+				}
 			}
 		})
 		got, err := d.ReconcileRun(t.Context(), "cafe0001")
-		if wantResults(t, got, "11 unknown false"); err != nil || got.Sending != 2 || got.Held != 1 {
+		if wantResults(t, got, "11 unknown false"); err != nil || got.Sending != 3 || got.Held != 1 {
 			t.Errorf("got %+v, %v", got, err)
 		}
 	})

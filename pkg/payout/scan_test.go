@@ -111,6 +111,41 @@ func TestNewestIsOfAnotherMerchant(t *testing.T) {
 	d.s.wantCreates(1)
 }
 
+// TestRecordOfAnotherMerchant checks that a record of another merchant settles no order, and that an order is not
+// called missing because of it.
+func TestRecordOfAnotherMerchant(t *testing.T) {
+	d := deskInDoubt(t, "10")
+	d.begins("cafe0001", "10")
+	d.takes("10")
+	d.s.set(func() { d.s.rows[0]["merchant_id"] = "m2" })
+	for name, err := range map[string]error{
+		"reconcile": errorOf(d.Reconcile(t.Context(), "10")), "the run": errorOf(d.ReconcileRun(t.Context(), "cafe0001")),
+		"apply": errorOf(d.apply(d.plan(nil, due("10")), ApplyOptions{})), "not sent": d.Check(t.Context(), notSent("10"))} {
+		if !strings.Contains(fmt.Sprint(err), `as withdrawal w2 of the merchant "m2", and this account is the merchant "m1"`) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	d.wantState("10", StateUnknown)
+	d.s.wantCreates(1)
+	own := d.takes("10")
+	d.mustReconcile("10")
+	if o := d.wantState("10", StateAccepted); o.ID != own {
+		t.Errorf("it is %s", o.ID)
+	}
+}
+
+// TestOrderIDsIn32Bits checks that a record with what 32 bits leave of an order id may be the order, if it pays
+// the same.
+func TestOrderIDsIn32Bits(t *testing.T) {
+	for address, want := range map[string]string{"bc1q4294967306": "unknown", "elsewhere": ""} {
+		d := deskInDoubt(t, "4294967306")
+		d.takes("10")
+		d.s.set(func() { d.s.rows[0]["address"] = address })
+		wantErr(t, errorOf(d.Reconcile(t.Context(), "4294967306")), want)
+		d.wantState("4294967306", StateUnknown)
+	}
+}
+
 // TestNewestIsDoubted checks that the list must have the withdrawal before the newest one, if only a person
 // has said that the newest was accepted and that is in question. An empty list would otherwise say that it
 // was never sent.
@@ -394,7 +429,7 @@ func TestTotalIsWrong(t *testing.T) {
 		base, allPages, total := n%2, n/4%2 == 0, n/8
 		told := []api.PageBase{api.PageBaseAuto, api.PageBase(base + 1)}[n/2%2]
 		d := newDesk(t)
-		d.s.base, d.options.FirstPage = base, told
+		d.s.base, d.options.FirstPage, d.s.strict = base, told, total > 2
 		d.s.fill(20)
 		d.s.take(body("4711"))
 		d.s.fill(35)
