@@ -231,6 +231,8 @@ func TestResolvePaidAs(t *testing.T) {
 	wantKind(t, d.Check(t.Context(), paidAs("10", "w2")), ReadFailed, "")
 	// The id must be written as the service does, because the list is searched for it.
 	wantKind(t, d.Check(t.Context(), paidAs("10", "W7")), Refused, RuleDecision, "--paid-as w7")
+	d.s.onGet = nil
+	wantCall(t, d.Check(t.Context(), paidAs("10", "w2")), api.Rejected, 404)
 }
 
 // TestResolvePaidAsHeld checks that a withdrawal cannot be decided for one order if the journal has it for
@@ -240,6 +242,9 @@ func TestResolvePaidAsHeld(t *testing.T) {
 	w.request.Address = "bc1q1"
 	d.bring(w, outUnknown)
 	d.s.set(func() { d.s.rows[0].named("") })
+	d.clock.move(time.Second)
+	d.mustSend("2")
+	d.mustReconcile("10") // w1 is another order
 	ok(t, d.Check(t.Context(), paidAs("10", "w1")))
 	wantKind(t, errorOf(d.Resolve(t.Context(), paidAs("10", "w1"))), Refused, RuleDecision, "till journal show 1")
 	d.wantState("10", StateUnknown)
