@@ -48,6 +48,10 @@ func TestCheckAddress(t *testing.T) {
 			t.Errorf("%v, %s: doubted with %q; want %q", c.currency, c.text, got, c.warn)
 		}
 	}
+	stellar := NewRegistry().With(Entry{Code: "Xlr", Kind: api.Crypto, AddressFormat: "stellar"})
+	if err := stellar.CheckMemo(api.Currency{Kind: api.Crypto, Code: "Xlr"}, "", strings.Repeat("x", 29)); err == nil {
+		t.Error("a memo of Stellar has 29 bytes")
+	}
 }
 
 // TestCheckAllowed checks that an entry of allow_addresses must fit a format only if every currency of the

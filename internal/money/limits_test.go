@@ -41,10 +41,11 @@ a and b: Btc 1 Btc b =>
 a and b: Btc 1 Btc a, Btc 1 Btc B => allow_list the address "B" is not
 segwit and ethereum: Btc 1 Btc SEGWIT, Btc 1 Btc ethereum =>
 SEGWIT: Btc 1 Btc segwit =>
+SEGWIT: Btc 1 Btc a => allow_list the address "a" is not
 none: Btc 1 Btc, Btc 1 Btc mistyped => address Bitcoin address, but its checksum is wrong|add --allow-bad-address
 none: Btc 1 Btc mistyped => address its checksum is wrong|[currency set Btc --address-format none]
 bad addresses: Btc 1 Btc mistyped =>
-none: Btc 1 Btc a 1234567890123450 => address "1234567890123450" has only zeros after its 15th|--allow-bad-address
+none: Btc 1 Btc a 1234567890123450 => address memo: the memo "1234567890123450" has only zeros after its 15th|--allow-bad-address
 none: Btc 1 Btc a 1234567890123451, Btc 1 Btc a 100000000000000 =>
 `
 
@@ -91,7 +92,7 @@ func TestLimits(t *testing.T) {
 			continue
 		}
 		for part := range strings.SplitSeq(strings.SplitN(want, " ", 3)[2], "|") {
-			if !strings.Contains(fmt.Sprint(e.What, e.Advice, e.Command), part) {
+			if !strings.Contains(fmt.Sprint(e.Field+": "+e.What, e.Advice, e.Command), part) {
 				t.Errorf("%s: %q does not say %q", line, e.What, part)
 			}
 		}

@@ -24,7 +24,7 @@ func TestLookup(t *testing.T) {
 	// Funds, metals, tests, withdrawn codes; letters that only fold to ASCII; and no codes at all.
 	for _, code := range []string{"XAU", "XXX", "XTS", "XDR", "CHE", "USN", "BOV", "HRK", "ZWL", "SLL", "CUC", "", "US",
 		"USDX", "U D", "ED2", "2 A", "D2 ", "ſek", "\u212Aes"} {
-		if got, ok := NewRegistry().Lookup(code); ok {
+		if got, ok := NewRegistry().With(Entry{Code: "Kes", Kind: crypto}).Lookup(code); ok {
 			t.Errorf("Lookup(%q) = %v; want nothing", code, got)
 		}
 	}
@@ -65,13 +65,14 @@ func TestWith(t *testing.T) {
 		Entry{Code: "DOGE", Kind: api.Crypto, Decimals: 6, MemoRequired: true},
 		Entry{Code: "XLR", Kind: api.Crypto, Decimals: 7},  // needs a memo anyway
 		Entry{Code: "mnt", Kind: api.Crypto, Decimals: 18}, // a token, not the tugrik
+		Entry{Code: "pln", Kind: api.Crypto, Decimals: Unknown},
 		Entry{Code: "zzz", Kind: api.Fiat, Decimals: 1},
 		Entry{Code: "usd", Kind: api.Fiat, Decimals: Unknown}, // an unknown number keeps the known one
 	)
 	for code, want := range map[string]Entry{
 		"btc": {"BTC", api.Crypto, 8, false, ""}, "doge": {"DOGE", api.Crypto, 6, true, ""},
 		"xlr": {"XLR", api.Crypto, 7, true, ""},
-		"MNT": {"mnt", api.Crypto, 18, false, ""}, "ZZZ": {"ZZZ", api.Fiat, 1, false, ""},
+		"MNT": {"mnt", api.Crypto, 18, false, ""}, "PLN": {"pln", api.Crypto, Unknown, false, ""}, "ZZZ": {"ZZZ", api.Fiat, 1, false, ""},
 		"USD": {"USD", api.Fiat, 2, false, ""},
 	} {
 		if got, _ := r.Lookup(code); got != want {
@@ -96,6 +97,13 @@ func TestWith(t *testing.T) {
 		t.Errorf("two registries share entries: %d, %d", r.Decimals("btc"), two.Decimals("btc"))
 	}
 
+	if n := base.As(btc, 8).Decimals("Btc"); n != 8 || two.As(btc, Unknown).Decimals("Btc") != 2 {
+		t.Errorf("an amount that was shown with 8 decimals has %d", n)
+	}
+	if e, added := base.As(api.Currency{Kind: crypto, Code: "Doge"}, Unknown).Lookup("Doge"); added {
+		t.Errorf("unknown decimals added %v", e)
+	}
+
 	all := r.Entries()
 	if !slices.IsSortedFunc(all, func(a, b Entry) int { return strings.Compare(fold(a.Code), fold(b.Code)) }) {
 		t.Error("Entries are not sorted")
@@ -106,11 +114,12 @@ func TestWith(t *testing.T) {
 }
 
 func TestParseCurrency(t *testing.T) {
-	r := known()
+	r, longest := known(), strings.Repeat("x", 32)
 	for text, want := range map[string]api.Currency{
 		"usd": usd, "USD": usd, "Usd": usd, "fiat:USD": usd, "btc": btc, "BTC": btc, "crypto:BTC": btc,
 		"usdterc20": usdt, "crypto:Doge": {Kind: api.Crypto, Code: "Doge"}, "fiat:zzz": {Kind: api.Fiat, Code: "Zzz"},
 		"crypto:1Inch": {Kind: api.Crypto, Code: "1Inch"}, "crypto:USDT-TRC20": {Kind: api.Crypto, Code: "USDT-TRC20"},
+		"crypto:AZaz09": {Kind: api.Crypto, Code: "AZaz09"}, "crypto:" + longest: {Kind: api.Crypto, Code: longest},
 	} {
 		if got, err := r.ParseCurrency(text); err != nil || got != want {
 			t.Errorf("ParseCurrency(%q) = %v, %v; want %v", text, got, err, want)
@@ -118,7 +127,7 @@ func TestParseCurrency(t *testing.T) {
 	}
 	for text, says := range map[string]string{
 		"": "is not a code", "crypto:": "is not a code", "crypto:a b": "is not a code", "crypto:a:b": "is not a code",
-		"crypto:-a": "is not a code", "crypto:12": "is not a code", " usd": "is not a code",
+		"crypto:-a": "is not a code", "crypto:a-": "is not a code", "crypto:12": "is not a code", " usd": "is not a code",
 		`{"Crypto":"Btc"}`: "is not a code",
 		"crypto:a\nb":      "is not a code", "c" + strings.Repeat("x", 32): "is not a code",
 		"bt\u0441":   "is not a code", // a Cyrillic letter
@@ -160,9 +169,9 @@ func TestMemoRequired(t *testing.T) {
 
 // A code that looks like another one is other money: who took the hint would pay in that.
 func TestNoCurrencyByLikeness(t *testing.T) {
-	r := NewRegistry().With(Entry{Code: "UsdtTrc20", Kind: crypto, Decimals: 6},
+	r := NewRegistry().With(Entry{Code: "Zzz", Kind: fiat}, Entry{Code: "UsdtTrc20", Kind: crypto, Decimals: 6},
 		Entry{Code: "Eth", Kind: crypto, Decimals: 18})
-	const known = "the known ones are Btc, Eth, UsdtErc20, UsdtTrc20, Xlr and the fiat currencies of ISO 4217."
+	const known = "the known ones are Btc, Eth, UsdtErc20, UsdtTrc20, Xlr, ZZZ and the fiat currencies of ISO 4217."
 	for code, want := range map[string]string{
 		"LTC": known, "Bct": known, "USDT": known, "USDC": known, "TRX": known, "tron": known, "EUX": known,
 		"USDT-TRC20": "did you mean UsdtTrc20?", "usdt_erc.20": "did you mean UsdtErc20?",
