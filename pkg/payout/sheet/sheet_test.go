@@ -2,11 +2,13 @@ package sheet
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/unicode"
@@ -40,12 +42,12 @@ func TestAmount(t *testing.T) {
 		{Layout{}, "1980.50", "1980.50"}, {Layout{}, "25.00 USD", "25.00 USD"}, {Layout{}, "€1980.5", "1980.5 €"},
 		{Layout{}, "1980.5 €", "1980.5 €"}, {Layout{}, "1,980.50", ""}, {Layout{}, "1 980", ""}, {Layout{}, "1,5", ""},
 		{german, "1.980,50", "1980.50"}, {german, "1.980,50 €", "1980.50 €"}, {german, "€ 1.980", "1980 €"},
-		{german, "EUR 1.980", "1980 EUR"}, {german, "2400", "2400"}, {german, "12,75", "12.75"}, {german,
-			"\u00a01.980,50 ", "1980.50"},
-		{german, "1980.5", ""}, {german, "1.98", ""}, {german, "19.80,50", ""}, {german, "1.980.50", ""}, {german,
-			"1,980,50", ""},
+		{german, "EUR 1.980", "1980 EUR"}, {german, "2400", "2400"}, {german, "12,75", "12.75"},
+		{german, "\u00a01.980,50 ", "1980.50"}, {german, "1,980,50", ""},
+		{german, "1980.5", ""}, {german, "1.98", ""}, {german, "19.80,50", ""}, {german, "1.980.50", ""},
 		{german, "1.980,", ""}, {german, "0.980", ""}, {german, ".980,50", ""}, {german, ",5", ""}, {german, "-5", ""},
-		{german, "1980.500", ""}, {german, "1..980", ""}, {german, "1.9800", ""},
+		{german, "1980.500", ""}, {german, "1..980", ""}, {german, "1.9800", ""}, {german, "05", ""},
+		{german, "0,5", "0.5"}, {german, "9,5", "9.5"}, {german, "R 5", "5 R"}, {german, "25EUR", ""},
 		{Layout{Decimal: ","}, "1.980", ""}, {Layout{Decimal: ","}, "1980,5", "1980.5"},
 		{french, "1 980,50", "1980.50"}, {french, "1\u202f980,50\u00a0€", "1980.50 €"}, {french, "1  980", ""},
 		{french, "1 980 50", ""}, {french, "250 UsdtTrc20", "250 UsdtTrc20"}, {french, "UsdtTrc20 250", "250 UsdtTrc20"},
@@ -57,9 +59,21 @@ func TestAmount(t *testing.T) {
 			t.Errorf("%+v: %q is %q, %q; want %q", c.layout, c.text, got, wrong, c.want)
 		}
 	}
-	for _, text := range []string{"-5", "1e3", "0x10", "5-", "(5)", "25EUR", "five", "", "+5"} { // for money to refuse
+	// for money to refuse
+	for _, text := range []string{"-5", "1e3", "0x10", "5-", "(5)", "25EUR", "five", "", "+5", "-1,5"} {
 		if got, wrong := (Layout{}).amount(text); got != text || wrong != "" {
 			t.Errorf("%q is %q, %q", text, got, wrong)
+		}
+	}
+	for text, want := range map[string]bool{"semicolon 1.980": true, "tab 198.500": true, "tab 980": false,
+		" 1.980": false, "comma 1.980": false, "tab 1.98": false, "tab 1980.500": false, "tab 0.980": false,
+		"tab 1.9,8": false} {
+		between, amount, _ := strings.Cut(text, " ")
+		for mark, l := range map[string]Layout{"": {}, "decimal": {Decimal: "."}, "group": swiss} {
+			table := Table{layout: l, between: between, header: []Column{Amount}}
+			if got := table.Row(1, []string{amount}).Grouped; got != (want && mark == "") {
+				t.Errorf("the point in %s, with a %s mark, may separate thousands: %v", text, mark, got)
+			}
 		}
 	}
 }
@@ -160,6 +174,13 @@ func TestRefuses(t *testing.T) {
 		{Layout{Other: Ignore}, "order_id,currency,amount,address,Memos\n1,Btc,1,a,7\n", "line 1: Memos: it looks like memo"},
 		{Layout{Columns: map[string]string{"amount": "Net"}}, "order_id,currency,amount,Net,address\n",
 			"line 1: amount: the layout takes another column for it: --other-columns ignore leaves it out"},
+		{layout, changed("1.980,50", "19.80,50"),
+			`line 4: amount: "19.80,50" is no number with the decimal mark "," and groups of three digits between "."`},
+		{layout, changed("12,75", "12,75 USD"), `line 5: amount: "12.75 USD" is in USD, and all rows are in Eur`},
+		{Layout{}, "currency,amount,address\n", "line 1: order_id: the column is missing: number the rows"},
+		{Layout{}, "order_id,amount,address\n", "line 1: currency: the column is missing: name it"},
+		{Layout{Delimiter: ","}, "order_id,\"currency\n", "line 1: field 2 begins with a double quote"},
+		{Layout{}, head + "1,Btc,\"1\n2\",\"b\"\n", "line 2: field 3 begins with a double quote"},
 		{layout, changed("Bo;", "Bo\r;"), "line 5: it has a carriage return within it"},
 		{layout, changed("DE2", "1.23E+12"), `line 5: address: "1.23E+12" was changed by a spreadsheet`},
 
@@ -191,6 +212,17 @@ func TestRefuses(t *testing.T) {
 		if len(wrong) != 1 || !strings.HasPrefix(wrong[0], c.says) {
 			t.Errorf("%q: %q", c.text, wrong)
 		}
+	}
+	below := head + "1,Btc,1,\"a\n2,Btc,1,b\n"
+	if got, wrong := read(t, CSV(strings.NewReader(below), Layout{})); len(got) != 1 || len(wrong) != 1 {
+		t.Errorf("a row below an open quote: %q, %q", got, wrong)
+	}
+	for row := range JSONLines(strings.NewReader(`{"order_id":4,"amount":4,"adress":"a","me":"b"}` + "\n{}\n")) {
+		if says := fmt.Sprint(row.Wrong); row.Cells[Address] != "a" || !strings.Contains(says, "many programs round") ||
+			!strings.Contains(says, "amount: it is a number:") || !strings.Contains(says, `"me": they are order_id`) {
+			t.Errorf("JSON: %q, %s", row.Cells, says)
+		}
+		break
 	}
 	_, wrong := read(t, JSONLines(strings.NewReader("{}\n"+`{"order_id":"`+"\xe4\"}\n")))
 	if !slices.Equal(wrong, []string{"line 2: byte 14 (0xe4) is not UTF-8: save the file as UTF-8"}) {
@@ -259,7 +291,7 @@ func TestLook(t *testing.T) {
 		t.Errorf("%q, %q", rows, wrong)
 	}
 	// a mark before three digits can be either, so that nothing is proposed
-	for _, values := range [][]string{{"1.980"}, {"1,980", "2,400"}} {
+	for _, values := range [][]string{{"1.980"}, {"1,980", "2,400"}, {"1.980.50"}} {
 		if decimal, group := marksOf(values); decimal+group != "" {
 			t.Errorf("%q: %q, %q", values, decimal, group)
 		}
@@ -276,8 +308,68 @@ func TestLook(t *testing.T) {
 	if got := likelyColumn("Order ID", []string{"7"}, nil); got != OrderID {
 		t.Errorf("Order ID is taken for %d", got)
 	}
-	if got, err := LookCSV(strings.NewReader("x")); err == nil {
-		t.Errorf("%+v", got)
+	for _, taken := range []Column{Amount, AmountMinor} {
+		if likelyColumn("Order ID", []string{"7.5"}, map[Column]bool{taken: true, OrderID: true}) != noColumn {
+			t.Errorf("beside column %d, another one is taken for it or for an order id", taken)
+		}
+	}
+	for text, says := range map[string]string{"x": "no table", "PK\x03\x04\x00": "is a workbook"} {
+		if got, err := LookCSV(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%+v, %v", got, err)
+		}
+	}
+	if _, err := LookCSV(iotest.ErrReader(io.ErrNoProgress)); err != io.ErrNoProgress {
+		t.Errorf("a reader that fails: %v", err)
+	}
+	two := Layout{Columns: map[string]string{"address": "To"}, Other: Ignore, Delimiter: ";"}
+	for _, n := range []int{1, 60_000} { // 1 MiB ends within an é
+		text := "To;By" + strings.Repeat("\nabcdefghijklm1;é", n)
+		if got, err := LookCSV(strings.NewReader(text)); err != nil || !reflect.DeepEqual(got, two) {
+			t.Errorf("%+v, %v", got, err)
+		}
+	}
+	if got := Look([][]string{{"1", "2"}}); !reflect.DeepEqual(got, Layout{}) {
+		t.Errorf("without a header: %+v", got)
+	}
+	for _, text := range []string{"a\n", "a\nb\xff\nc\n"} {
+		if got := firstLines(newLines(strings.NewReader(text), "")); len(got) != 1 {
+			t.Errorf("%q: the lines that can be read are %q", text, got)
+		}
+	}
+}
+
+// TestLookCounts checks which rows, fields and names count for a proposal.
+func TestLookCounts(t *testing.T) {
+	rows := func(text string) (all [][]string) {
+		for row := range strings.SplitSeq(text, ",") {
+			all = append(all, strings.Fields(row))
+		}
+		return all
+	}
+	for text, want := range map[string][2]int{",,,a b": {2, 1}, "a,a,a b": {1, 2}, "a,a b": {2, 1}, "a b,a": {2, 1}} {
+		if width, count := mode(rows(text)); width != want[0] || count != want[1] {
+			t.Errorf("%s: %d rows have %d fields, want %v", text, count, width, want)
+		}
+	}
+	for text, want := range map[string]bool{"2 Name Total": true, "2 Name  ": false, "2 Name 12": false,
+		"3 Name Total": true, "5 a b c": false, "5 a b c d": true, "4 a b 1 2": false} {
+		width, fields, _ := strings.Cut(text, " ")
+		if got := mayBeHeader(strings.Split(fields, " "), int(width[0]-'0')); got != want {
+			t.Errorf("%s may be a header: %v", text, got)
+		}
+	}
+	for text, want := range map[string]bool{",a": false, "a,,b": true, "a,": false, "a": false} {
+		if table, more := tableOf(rows(text)); more != want || len(table) != 1 {
+			t.Errorf("%s: %q, and more below: %v", text, table, more)
+		}
+	}
+	table := Table{header: []Column{Note}}
+	if row := table.Row(1, []string{"1", "x"}); len(row.Wrong) != 1 {
+		t.Errorf("a cell right of the header: %v", row.Wrong)
+	}
+	if meantColumn("me") != noColumn || meantColumn("mem") != Memo || IsSpoiled("#") || !IsSpoiled("##") ||
+		!sameCode("fiat:EUR", "Eur") || sameCode("Eur", "Uur") || len(Shorten(strings.Repeat("x", 200))) != 200 {
+		t.Error("a short name, a sign, a code or a long text is taken for another")
 	}
 }
 
