@@ -149,6 +149,7 @@ func TestConsentOfAnAttempt(t *testing.T) {
 		send(0, 0)
 		send(1, 1, ann)
 		send(2, 2, ann, bob)
+		send(5, 2, bob, ann)
 		send(3, 1, ann, bob)
 		send(4, 1, bob)
 		mustBegin(t, j, Run{Name: "cafe", Digest: "sha256:cafe1", Required: 1, Approvals: []approval.Approval{bob}}, rows...)
@@ -157,7 +158,7 @@ func TestConsentOfAnAttempt(t *testing.T) {
 		if err != nil || len(consents) != 4 {
 			t.Fatalf("there are the consents %+v, %v", consents, err)
 		}
-		for i, want := range []string{"", "1 ann", "2 ann bob", "1 ann bob", "1 bob", ""} {
+		for i, want := range []string{"", "1 ann", "2 ann bob", "1 ann bob", "1 bob", "2 ann bob"} {
 			o, err := l.Order(t.Context(), rows[i].OrderID)
 			must(t, err)
 			got := ""

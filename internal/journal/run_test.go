@@ -103,6 +103,9 @@ func TestBeginRun(t *testing.T) {
 		wantErr(t, "another plan of the same name", RunChanged)(j.BeginRun(t.Context(), r, rows(row("8"))))
 		second := mustBegin(t, j, Run{Name: "beef", Digest: "sha256:beef"}, row("1"), row("8"))
 		wantRows(t, j, second, "1 planned", "8 planned")
+		if third := mustBegin(t, j, Run{Name: "pie", Digest: "sha256:pie"}, row("10")); !third.New || second.New || run.New {
+			t.Error("it is not known which run has made every order of it")
+		}
 		c := claim("1")
 		c.Run = "beef"
 		mustFinish(t, j, mustClaim(t, j, c), accepted("w1"))

@@ -116,6 +116,9 @@ func TestOddNames(t *testing.T) {
 		path := filepath.Join(t.TempDir(), name)
 		bring(t, mustOpenFile(t, path), "1", order.Accepted)
 		mustDo(t)(os.Stat(path))
+		if err := checkFiles(filepath.Join(path, "within")); err == nil {
+			t.Error("a journal within a file")
+		}
 	}
 	if _, err := openFile(t, "mysql:/till:s3cret@host/db"); !errors.Is(err, Misplaced) ||
 		err.Error() != "the journal mysql:xxxxx@host/db cannot be used: it looks like an address, and is not one that is "+
