@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net/http"
+	"net/url"
 	"reflect"
 	"strings"
 	"testing"
@@ -147,12 +149,15 @@ func TestCreateWithdrawalValidate(t *testing.T) {
 		field(t, tt.name, r.Validate(), tt.field)
 	}
 	r := sampleCreate()
+	for _, r.ExternalOrderID = range []string{"1", "9007199254740991"} {
+		field(t, "the order id "+r.ExternalOrderID, r.Validate(), "")
+	}
 	for want, c := range map[string]struct {
 		set    *string
 		values []string
 	}{
 		"address":           {&r.Address, []string{"", " ", "a b", "a\n", "a\xff", "a\x7f", "a\u200bb", "a\u00a0b", "a\u3164", "a\u2800b"}},
-		"callback":          {&r.Callback, []string{"shop.example.com", "file:///etc/passwd", "https:///x"}},
+		"callback":          {&r.Callback, []string{"shop.example.com", "ftp://example.com/x", "https:///x", "http://[::1"}},
 		"external_order_id": {&r.ExternalOrderID, []string{"0", "01", "9007199254740992", "A-1", "-1"}},
 	} {
 		good := *c.set
@@ -373,4 +378,34 @@ func FuzzWithdrawalPage(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestAnswerIsToldWithItsDate checks what a call asks for, and what becomes of a redirect and of its date.
+func TestAnswerIsToldWithItsDate(t *testing.T) {
+	var seen time.Time
+	var query string
+	client := must[*Client](t)(New("http://127.0.0.1", WithTransport(roundTripper(func(r *http.Request) (*http.Response, error) {
+		query = r.URL.RawQuery
+		resp, err := answering(300, "")(r)
+		resp.Header.Set("Date", "Sun, 03 May 2026 10:00:12 GMT")
+		return resp, err
+	}))))
+	ctx := ObserveDate(t.Context(), func(at time.Time) { seen = at })
+	_, err := client.Withdrawals.List(ctx, WithdrawalFilter{}, 1, 100)
+	if e := failure(t, err); !strings.Contains(e.Error(), "redirect") || seen.Second() != 12 || strings.Contains(query+"&", "=&") {
+		t.Errorf("%v, at %s, asked for %s", err, seen, query)
+	}
+}
+
+func TestProxyAddress(t *testing.T) {
+	for address, wrong := range map[string]bool{"": false, "p:65535": false, "http://p": false, "socks5h://u:p@p:1": false,
+		"ftp://p": true, "http://p:0": true, "http://p:65536": true, "http://:8080": true, "http://%": true} {
+		t.Setenv("HTTPS_PROXY", address)
+		for host, asks := range map[string]bool{"https://example.com": true, "http://example.com": false, "https://[::1]": false} {
+			base := must[*url.URL](t)(url.Parse(host))
+			if err := checkProxy(base); (err != nil) != (wrong && asks) {
+				t.Errorf("the proxy %q for %s: %v", address, host, err)
+			}
+		}
+	}
 }

@@ -81,6 +81,14 @@ func TestUnreadableWithdrawal(t *testing.T) {
 	}
 }
 
+// TestUnreadableText checks that an unreadable record has a text, and is one.
+func TestUnreadableText(t *testing.T) {
+	var u UnreadableWithdrawal
+	if text, err := u.MarshalJSON(); err == nil || u.UnmarshalJSON([]byte(`{"id":`)) == nil {
+		t.Errorf("it is %q, %+v", text, u)
+	}
+}
+
 // TestLenientRefusesBrokenPages checks that ListLenient does not accept a page that is wrong as a whole, or
 // malformed JSON.
 func TestLenientRefusesBrokenPages(t *testing.T) {

@@ -57,7 +57,7 @@ func TestWaitFor(t *testing.T) {
 		{"outages", []string{"HTTP 500", "HTTP 503", "Done"}, Wait{}, 3, 4 * second, "Done", false, nil, ""},
 		{"as long as it asks for", []string{"HTTP 429", "Done"}, Wait{}, 2, 10 * second, "Done", false, nil, ""},
 		{"one to fail on", []string{"New", "Failed"}, Wait{FailOn: []string{"failed"}}, 2, 2 * second, "Failed", true, nil,
-			"Failed"},
+			`for w1 ended with the status "Failed"`},
 		{"a key that is refused", []string{"New", "HTTP 401"}, Wait{}, 2, 2 * second, "New", false, new(Error),
 			"refused the key"},
 		{"an unknown id", []string{"HTTP 404"}, Wait{}, 1, 0, "", false, new(Error), "404"},
