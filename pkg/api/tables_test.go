@@ -384,24 +384,25 @@ func FuzzWithdrawalPage(f *testing.F) {
 func TestAnswerIsToldWithItsDate(t *testing.T) {
 	var seen time.Time
 	var query string
-	client := must[*Client](t)(New("http://127.0.0.1", WithTransport(roundTripper(func(r *http.Request) (*http.Response, error) {
+	redirect := func(r *http.Request) (*http.Response, error) {
 		query = r.URL.RawQuery
 		resp, err := answering(300, "")(r)
 		resp.Header.Set("Date", "Sun, 03 May 2026 10:00:12 GMT")
 		return resp, err
-	}))))
+	}
+	client := must[*Client](t)(New("http://127.0.0.1", WithTransport(roundTripper(redirect))))
 	ctx := ObserveDate(t.Context(), func(at time.Time) { seen = at })
-	_, err := client.Withdrawals.List(ctx, WithdrawalFilter{}, 1, 100)
-	if e := failure(t, err); !strings.Contains(e.Error(), "redirect") || seen.Second() != 12 || strings.Contains(query+"&", "=&") {
+	_, err := client.Resellers.BalanceIn(ctx, someID, "Btc", "")
+	if e := failure(t, err); !strings.Contains(e.Error(), "redirect") || seen.Second() != 12 || query != "id="+someID+"&currency=Btc" {
 		t.Errorf("%v, at %s, asked for %s", err, seen, query)
 	}
 }
 
 func TestProxyAddress(t *testing.T) {
-	for address, wrong := range map[string]bool{"": false, "p:65535": false, "http://p": false, "socks5h://u:p@p:1": false,
+	for address, wrong := range map[string]bool{"": false, "p:65535": false, "http://p": false, "socks5h://u@p:1": false,
 		"ftp://p": true, "http://p:0": true, "http://p:65536": true, "http://:8080": true, "http://%": true} {
 		t.Setenv("HTTPS_PROXY", address)
-		for host, asks := range map[string]bool{"https://example.com": true, "http://example.com": false, "https://[::1]": false} {
+		for host, asks := range map[string]bool{"https://a.example": true, "http://a.example": false, "https://[::1]": false} {
 			base := must[*url.URL](t)(url.Parse(host))
 			if err := checkProxy(base); (err != nil) != (wrong && asks) {
 				t.Errorf("the proxy %q for %s: %v", address, host, err)
