@@ -66,6 +66,20 @@ func TestMakeWarnsOfLookAlikes(t *testing.T) {
 			if alike && !strings.Contains(made.Warnings[0], told) {
 				t.Errorf("it is not the first: %q", made.Warnings)
 			}
+			if id, err := p.LookAlike(t.Context(), test.pays); err != nil || (id == "9001") != test.alike {
+				t.Errorf("it looks like that of order %q, %v", id, err)
+			}
+			p = newPlanner(t) // in one file, and found again in a plan whose warnings were taken out
+			made, _ = p.must(header, "1,Btc,0.5,"+test.known, "2,Btc,0.6,"+test.pays)
+			plan := open(t, p.Path)
+			plan.Warnings = []string{"line 0: x", "1: x", "line 1: x"}
+			again, _ := plan.Findings(nil)
+			const inFile = "which looks like the address of order 1 on line 2, but is another address"
+			all, said := fmt.Sprint(again), "the plan says: line 0: x the plan says: 1: x line 1: the plan says: x"
+			if strings.Contains(fmt.Sprint(made.Warnings), inFile) != test.alike ||
+				strings.Contains(all, inFile) != test.alike || !strings.Contains(all, said) {
+				t.Errorf("in one file: %q, and again: %s", made.Warnings, all)
+			}
 		})
 	}
 }

@@ -149,7 +149,8 @@ func TestMakeTellsEverythingThatIsWrong(t *testing.T) {
 		"a long line": rows([]string{header}, []string{"1,Btc,1," + strings.Repeat("a", 66000), "it is longer than 65536 bytes"},
 			[]string{"1,Btc,1," + strings.Repeat("a", 128<<10), "it is longer than 65536 bytes"}, []string{"2,Btc,x,a", "amount: "}),
 		"a long reference": rows([]string{header + ",reference"}, []string{"1,Btc,0.1,a," + strings.Repeat("é", 140)},
-			[]string{"2,Btc,0.1,b," + strings.Repeat("é", 141), "reference: it has 141 characters, and at most 140 are kept"}),
+			[]string{"2,Btc,0.1,b," + strings.Repeat("é", 141), "reference: it has 141 characters, and at most 140 are kept"},
+			[]string{"1234567890123450,Btc,0.1,c,", "order_id: the order id 1234567890123450 has only zeros|--allow-bad-address"}),
 		"a sign beside a code": rows([]string{"order_id,currency,amount,amount_currency,address"},
 			[]string{"1,Eur,5 €,USD,a", "amount: |has a code, and amount_currency has one too"},
 			[]string{"2,Btc,0.5 Btc,Btc,a", "amount: \"0.5 Btc\" has a code"}),
@@ -316,8 +317,8 @@ func under(orderID, address string) withdrawal {
 		Amount: api.CryptoAmount("Btc", 50_000_000), Address: address, ExternalOrderID: orderID}}
 }
 
-// TestMakeWarns checks that amounts are far from the usual one from ten times on, and that an order is not
-// compared with itself.
+// TestMakeWarns checks that amounts are far from the usual one from ten times on, that an order is not compared
+// with itself, and what else rows are warned about.
 func TestMakeWarns(t *testing.T) {
 	p := newPlanner(t)
 	p.bring(under("100", "a"), outAccepted("w1"))
@@ -334,6 +335,25 @@ func TestMakeWarns(t *testing.T) {
 		"line 4: order 5 pays 0.05000000 Btc, far less than the usual 0.50000000 Btc"},
 		"1,Btc,0.5,a", "4,Btc,5,a", "5,Btc,0.05,a", "6,Btc,0.05000001,a", "7,Btc,4.99999999,a", "8,Btc,900.00 USD,a",
 		"9,Btc,1.00 USD,a")
+	check([]string{"line 8: order 7 pays 14.00000000 Btc, 20 times the usual 0.70000000 Btc",
+		"line 5: order 4 pays 30.00 USD, 10 times the usual 3.00 USD"}, "1,Btc,1.00 USD,a", "2,Btc,2.00 USD,a",
+		"3,Btc,4.00 USD,a", "4,Btc,30.00 USD,a", "5,Btc,0.6,a", "6,Btc,0.7,a", "7,Btc,14,a")
+	p.IdenticalWithin, p.Limits.AllowBadAddress = time.Hour, true
+	long, zeros, burnt := "1234567890123450", " has only zeros after its 15th digit", "0x"+strings.Repeat("0", 40)
+	doubtful, _ := p.must(header, long+",Btc,0.6,a", "2,Btc,0.7,"+burnt, "3,Btc,0.8,"+long)
+	alike, _ := p.must(header, "101,Btc,0.5,b", "5,Btc,0.5,b", "100,Btc,0.5,a", "6,Btc,0.5,a", "7,Btc,0.5,a")
+	points, _ := p.must(strings.ReplaceAll(header, ",", ";"), "1;Btc;7;a", "2;Btc;1.250;a", "3;Btc;10.000;a")
+	got := slices.Concat(doubtful.Warnings[:3], alike.Warnings[:4], points.Warnings[:1])
+	for i, says := range []string{"line 2: the order id " + long + zeros, "line 3: order 2 pays to " + burnt + ": it belongs to",
+		"line 4: the address of order 3, " + long + "," + zeros,
+		"line 3: order 5 pays the same as order 101, whose outcome is unknown: till withdraw reconcile 101",
+		"line 3: order 5 pays the same amount to the same address as order 101 on line 2",
+		"line 5: order 6 pays the same amount to the same address as order 100 on line 4",
+		"line 6: order 7 pays the same amount to the same address as order 100 on line 4", `line 3: "1.250" is taken for a number`} {
+		if !strings.HasPrefix(got[i], says) {
+			t.Errorf("got %q, want %q", got[i], says)
+		}
+	}
 }
 
 // TestMakeWarnsOfOtherAddresses checks that an address is told that is not of the kind of nearly all others.
