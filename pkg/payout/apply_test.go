@@ -796,6 +796,11 @@ func TestRunStopsAt(t *testing.T) {
 		d := newDesk(t)
 		p := d.plan(nil, dueTo(3)...)
 		tt.arrange(d)
+		if want == "conflict" { // which Preview counts
+			if tally, err := d.applier(p, ApplyOptions{}).Preview(t.Context()); tally.Conflict != "102" || tally.Before != 0 {
+				t.Errorf("%+v, %v", tally, err)
+			}
+		}
 		wantErr(t, errorOf(d.apply(p, ApplyOptions{RetryRejected: true})), want)
 		d.wantArrived(tt.sent...)
 		if want == "conflict" { // which is from before then

@@ -34,33 +34,6 @@ func TestFailedLookUpForgetsNothing(t *testing.T) {
 	}
 }
 
-// TestRowsThatCannotBeRead checks that nothing is sent if the rows of a run cannot be read.
-func TestRowsThatCannotBeRead(t *testing.T) {
-	d := newDesk(t)
-	p := d.plan(nil, due("101"))
-	d.begun(p, ApplyOptions{})
-	d.sql(`ALTER TABLE run_rows RENAME TO lost`)
-	if _, err := d.apply(p, ApplyOptions{}); !errors.Is(err, journal.Broken) {
-		t.Error(err)
-	}
-	d.wantArrived()
-}
-
-// TestPreviewOfADifference checks that Preview counts an order that the list shows with other content as a
-// conflict.
-func TestPreviewOfADifference(t *testing.T) {
-	d := usedDesk(t)
-	d.s.set(func() {
-		other := body("101")
-		other["address"] = "bc1qelsewhere"
-		d.s.take(other)
-	})
-	x := d.applier(d.plan(nil, dueTo(2)...), ApplyOptions{})
-	if tally, err := x.Preview(t.Context()); err != nil || tally.Conflict != "101" || tally.Before != 0 {
-		t.Errorf("%+v, %v", tally, err)
-	}
-}
-
 // TestPhantomThatCannotBeRecorded checks that a withdrawal which the service denies is reported as unknown,
 // also if the journal cannot be written.
 func TestPhantomThatCannotBeRecorded(t *testing.T) {
@@ -108,50 +81,49 @@ func TestNoFailedStepIsIgnored(t *testing.T) {
 	plan, begun := open(t, made.Plan.Path), p.plan(nil, due("101"))
 	ok(t, errorOf(p.apply(begun, ApplyOptions{})))
 	p.bring(asked("5"), outUnknown)
+	elsewhere := due("101")
+	elsewhere.Address = "bc1qelsewhere"
+	other := p.plan(nil, elsewhere, due("102"))
 	ok(t, p.Remember(t.Context(), approvals))
 	p.options.Approvals = approvals
 	p.clock.move(time.Hour)
+	previews := func(plan *Plan) func(context.Context) (any, error) {
+		return func(ctx context.Context) (any, error) {
+			x, err := p.Applier(ctx, plan, ApplyOptions{DryRun: true})
+			if err != nil {
+				return nil, err
+			}
+			tally, err := x.Preview(ctx)
+			rows, e := collect(x.Due(ctx))
+			return []any{tally, rows}, errors.Join(err, e)
+		}
+	}
 	for name, do := range map[string]func(context.Context) (any, error){
 		"plan": func(ctx context.Context) (any, error) {
 			p.Input = strings.NewReader(header + "\n1,Btc,0.00005,bc1q1\n3,Btc,1,bc1qfirst\n4,Btc,1,bc1qfirst\n")
 			made, err := p.desk.MakePlan(ctx, p.input())
 			return []any{made.Warnings, made.Known, made.Digest}, err
 		},
-		"preview": func(ctx context.Context) (any, error) {
-			x, err := p.Applier(ctx, plan, ApplyOptions{})
-			if err != nil {
-				return nil, err
-			}
-			return x.Preview(ctx)
-		},
+		"preview": previews(plan), "begun": previews(begun),
 		"decision": func(ctx context.Context) (any, error) {
 			c, err := p.Sender.Check(ctx, notSent("5"))
 			return c.Undated, err
 		},
 		"comparison": func(ctx context.Context) (any, error) { return p.Compare(ctx, api.WithdrawalFilter{}, Filter{}) },
 		"approvals":  func(ctx context.Context) (any, error) { return p.PlanApprovals(ctx, plan, approvals, nil, p.Now) },
-		"alike": func(ctx context.Context) (any, error) {
-			return p.LookAlike(ctx, "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq")
-		},
+		"alike":      func(ctx context.Context) (any, error) { return p.LookAlike(ctx, "bc1qar0srrr7xfkvy5l643lydnw9re59") },
 		"findings": func(ctx context.Context) (any, error) {
 			all, marked, err := p.Findings(ctx, plan, nil)
 			return []any{all, marked}, err
-		},
-		"changes": func(ctx context.Context) (any, error) {
-			var all []Change
-			for c, err := range p.Changes(ctx, plan) {
-				if err != nil {
-					return nil, err
-				}
-				all = append(all, c)
-			}
-			return all, nil
 		},
 		"live":     func(ctx context.Context) (any, error) { return p.Live(ctx, Filter{}) },
 		"run":      func(ctx context.Context) (any, error) { return p.Ledger.Run(ctx, begun.Name()) },
 		"tally":    func(ctx context.Context) (any, error) { return p.Ledger.Tally(ctx, begun.Name()) },
 		"units":    func(ctx context.Context) (any, error) { return p.TallyByUnit(ctx, begun.Name()) },
 		"decimals": func(ctx context.Context) (any, error) { return p.DecimalsSent(ctx, begun.Name()) },
+		"orders":   func(ctx context.Context) (any, error) { return collect(p.Ledger.Orders(ctx, Filter{})) },
+		"export":   func(ctx context.Context) (any, error) { return collect((&Journal{p.ledger.Journal()}).Export(ctx)) },
+		"changes":  func(ctx context.Context) (any, error) { return collect(p.Changes(ctx, other)) },
 		"consents": func(ctx context.Context) (any, error) { return p.Consents(ctx) },
 		"demands":  func(ctx context.Context) (any, error) { return p.Demands(ctx) },
 		"freezes":  func(ctx context.Context) (any, error) { return p.Freezes(ctx) },
