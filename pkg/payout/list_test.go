@@ -286,8 +286,7 @@ func TestFilterIsProven(t *testing.T) {
 	d.s.wantCreates(0)
 }
 
-// TestStartIsChecked checks which withdrawals a list from noon on must show, and that it is read whole if a time cannot
-// be read. The newest one must be on it in any case.
+// TestStartIsChecked checks which withdrawals a list from noon on must show, and when it is read whole.
 func TestStartIsChecked(t *testing.T) {
 	for at, want := range map[string]string{"2026-03-04T11:59:59Z": "since [w2]", "2026-03-04T12:00:00Z": "since [w2 w2]",
 		"2026-03-04 12:00:01": "since [w2 w2]", "4 March": " [w2 w1]"} {

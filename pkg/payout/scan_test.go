@@ -101,18 +101,8 @@ func TestNewestIsHidden(t *testing.T) {
 	}
 }
 
-// TestNewestIsOfAnotherMerchant checks that a list proves nothing if it shows the last withdrawal as another
-// merchant's.
-func TestNewestIsOfAnotherMerchant(t *testing.T) {
-	d := usedDesk(t)
-	d.options.Lookup = LookupAlways
-	d.s.set(func() { d.s.rows[0]["merchant_id"] = "m2" })
-	wantKind(t, errorOf(d.send(asked("2"))), Conflict, "", `"m2"`)
-	d.s.wantCreates(1)
-}
-
-// TestRecordOfAnotherMerchant checks that a record of another merchant settles no order, and that an order is not
-// called missing because of it.
+// TestRecordOfAnotherMerchant checks that a record of another merchant settles no order and calls none missing, and
+// that the list proves nothing if the newest withdrawal is such a record.
 func TestRecordOfAnotherMerchant(t *testing.T) {
 	d := deskInDoubt(t, "10")
 	d.begins("cafe0001", "10")
@@ -127,15 +117,17 @@ func TestRecordOfAnotherMerchant(t *testing.T) {
 	}
 	d.wantState("10", StateUnknown)
 	d.s.wantCreates(1)
-	own := d.takes("10")
-	d.mustReconcile("10")
-	if o := d.wantState("10", StateAccepted); o.ID != own {
-		t.Errorf("it is %s", o.ID)
+	d.takes("10")
+	if results := d.mustReconcile("10"); results[0].Order.ID != "w3" {
+		t.Errorf("got %+v", results)
 	}
+	d.s.set(func() { d.s.rows[0]["merchant_id"] = "m2" }) // of the newest, which the list must show
+	d.bring(asked("11"), outNotLeft)
+	wantKind(t, errorOf(d.send(asked("11"))), Conflict, "", `as withdrawal w3 of the merchant "m2"`)
+	d.s.wantCreates(1)
 }
 
-// TestOrderIDsIn32Bits checks that a record with what 32 bits leave of an order id may be the order, if it pays
-// the same.
+// TestOrderIDsIn32Bits checks that what 32 bits leave of an order id may be the order, if it pays the same.
 func TestOrderIDsIn32Bits(t *testing.T) {
 	for address, want := range map[string]string{"bc1q4294967306": "unknown", "elsewhere": ""} {
 		d := deskInDoubt(t, "4294967306")
