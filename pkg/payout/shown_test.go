@@ -98,6 +98,13 @@ func TestUnaskedRow(t *testing.T) {
 	}
 	wantKind(t, x.Send(t.Context(), t.Context(), tally), Unknown, "")
 	d.wantArrived("1")
+	d.options.Lookup = LookupNever // which asks about 102 alone
+	d.bring(asked("103"), outNotLeft)
+	d.takes("103")
+	d.hide("w2")
+	if _, tally = d.begun(d.plan(nil, due("102"), due("103")), ApplyOptions{}); tally.States[StateUnknown] != 2 {
+		t.Errorf("got %+v", tally)
+	}
 }
 
 // TestBecomesUnknownDuringReconcileRun checks that a row which the list shows although it was rejected again
