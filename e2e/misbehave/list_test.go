@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 )
 
 // unprovable are services whose list cannot prove for good that an order is not on it. Two orders are
@@ -109,73 +108,6 @@ func TestLookupNeverHasAWayOut(t *testing.T) {
 			w.become(is)
 			w.persist(2, pay("2", 2)...)
 			w.persist(3, pay("3", 3)...)
-		})
-	}
-}
-
-// TestFilterThatHidesEverything looks orders up from an hour ago on, at services that would show nothing
-// then.
-func TestFilterThatHidesEverything(t *testing.T) {
-	t.Parallel()
-	for name, is := range map[string]faults{
-		"five hours behind": {filterZone: time.FixedZone("", -5*60*60)},
-		"times as text":     {textLayout: "2006-01-02 15:04:05"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			t.Run("unknown", func(t *testing.T) {
-				w := begin(t, is)
-				w.configure("lookup_since: 1h\n")
-				w.pay("1", 1).want(t, 0, "")
-				w.become(faults{create: "drop after"})
-				w.pay("2", 2).want(t, 20, "")
-				w.become(is)
-				w.till("withdraw", "resolve", "2", "--not-sent", "--reason", "the panel", "--yes").want(t, 12, "decision")
-				w.persist(2, pay("2", 2)...)
-			})
-			t.Run("new journal", func(t *testing.T) {
-				w := begin(t, is)
-				w.pay("1", 1).want(t, 0, "")
-				w.pay("2", 2).want(t, 0, "")
-				w.elsewhere().pay("1", 1, "--lookup-since", "1h").want(t, 0, "")
-				other := w.elsewhere()
-				apply := append(other.plan("2", 2), "--lookup-since", "1h")
-				other.till(apply...).want(t, 12, "paid_before")
-				other.persist(2, apply...)
-			})
-		})
-	}
-}
-
-// TestFilterThatHidesTheOldest checks that an order is found that is as old as --lookup-since allows, where a
-// filter shows all of the newest rows and hides some older ones.
-func TestFilterThatHidesTheOldest(t *testing.T) {
-	t.Parallel()
-	dayFirst := time.Now().UTC().AddDate(0, 0, -1)
-	for dayFirst.Day() >= 20 { // a text that is before each year
-		dayFirst = dayFirst.AddDate(0, 0, -1)
-	}
-	for name, tt := range map[string]struct {
-		is    faults
-		since string
-		at    time.Time
-	}{
-		"five hours behind": {faults{filterZone: time.FixedZone("", -5*60*60)}, "24h", time.Now().UTC().Add(-22 * time.Hour)},
-		"times as text":     {faults{textLayout: "2006-01-02 15:04:05"}, "24h", time.Now().UTC().Add(-22 * time.Hour)},
-		"the day first":     {faults{textLayout: "02.01.2006 15:04:05"}, "30d", dayFirst},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := begin(t, tt.is)
-			w.pay("1", 1).want(t, 0, "")
-			w.mu.Lock()
-			w.taken[0].at = tt.at
-			w.mu.Unlock()
-			for n := range int64(150) { // more than a page
-				w.book(fmt.Sprint(1000+n), 1000+n)
-			}
-			other := w.elsewhere()
-			other.till(append(other.plan("1", 1), "--lookup-since", tt.since)...).want(t, 12, "paid_before")
-			other.pay("1", 1, "--lookup", "always", "--lookup-since", tt.since).want(t, 0, "")
 		})
 	}
 }

@@ -29,8 +29,6 @@ type faults struct {
 	pageCap       int                   // most withdrawals of a page; 0 means no cap
 	merchant      string                // of every record, instead of m-1
 	twice         func([]shown) []shown // what the list shows, instead of one record for a withdrawal
-	filterZone    *time.Location        // the zone of the times that are shown and of from
-	textLayout    string                // layout in which times are shown, and compared as text
 	clockOffset   time.Duration         // of the Date header
 	times         int                   // how many answers misbehave; 0 means all of them
 }
@@ -235,27 +233,16 @@ func (s *service) answered() {
 	}
 }
 
-// time returns a time as the service shows it, and its text as it compares it.
-func (s *service) time(t time.Time) string {
-	if s.is.filterZone != nil {
-		t = t.In(s.is.filterZone)
-	}
-	if s.is.textLayout != "" {
-		return t.Format(s.is.textLayout)
-	}
-	return t.Format(wireTime)
-}
-
 // matches compares times as text, which is right as long as they are in one layout.
 func (s *service) matches(at time.Time, from, to string) bool {
-	return from <= s.time(at) && (to == "" || s.time(at) < to)
+	return from <= at.Format(wireTime) && (to == "" || at.Format(wireTime) < to)
 }
 
 func (s *service) show(w withdrawal, listed bool) shown {
 	r := shown{
 		"id": w.id, "merchant_id": cmp.Or(s.is.merchant, "m-1"), "currency": shown{"Crypto": "Btc"},
 		"amount":   shown{"Crypto": shown{"Btc": w.amount}},
-		"statuses": []shown{{"status": "New", "at": s.time(w.at)}}, "current": "New",
+		"statuses": []shown{{"status": "New", "at": w.at.Format(wireTime)}}, "current": "New",
 		"is_testnet": false, "address": w.address,
 	}
 	if listed {

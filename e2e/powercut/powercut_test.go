@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/gob"
 	"errors"
 	"flag"
 	"fmt"
@@ -29,7 +28,6 @@ import (
 var (
 	states = flag.Int("states", 500, "how many states of the disk after a power cut")
 	seed   = flag.Uint64("seed", 1, "decides which states")
-	replay = flag.String("replay", "", "a history that a failed test has kept, for TestReplay")
 )
 
 // programDir is where the workload is built.
@@ -355,40 +353,9 @@ func report(t *testing.T, what string, n int, histories ...history) {
 		for _, f := range bad {
 			t.Error(f)
 		}
-		if len(bad) > 0 && *replay == "" {
-			path := filepath.Join(os.TempDir(), fmt.Sprintf("powercut-%d.history", os.Getpid()))
-			t.Logf("the same states again (%v): go test ./e2e/powercut -run TestReplay -v -states %d -seed %d -replay %s",
-				keep(path, h), n, *seed, path)
-		}
 	}
 	fmt.Printf("power cuts of %s: %d states, %d events, seed %d: %d wrong, %d do not open\n", what, checked, events,
 		*seed, wrong, refused)
-}
-
-// keep writes a history for TestReplay.
-func keep(path string, h history) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(gob.NewEncoder(f).Encode(h), f.Close())
-}
-
-// TestReplay checks the states of a history again.
-func TestReplay(t *testing.T) {
-	if *replay == "" {
-		t.Skip("no history is given")
-	}
-	f, err := os.Open(*replay)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	var h history
-	if err := gob.NewDecoder(f).Decode(&h); err != nil {
-		t.Fatal(err)
-	}
-	report(t, "a kept history", *states, h)
 }
 
 // TestMutants checks that the tests find programs with bugs.

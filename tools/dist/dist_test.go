@@ -931,19 +931,12 @@ func TestUnknownLicenceIsRefused(t *testing.T) {
 	}{
 		{name: "MIT", licence: mit, kind: "MIT"},
 		{name: "Apache", licence: apache, kind: "Apache-2.0"},
-		{name: "code", licence: mit, other: "license.go", text: "package license", kind: "MIT"},
 		{name: "unknown", licence: "You may look at this, and no more.", says: unknown},
 		{name: "GPL", other: "COPYING", text: gpl, says: "has the licence GPL"},
 		{name: "MIT with a clause", says: unknown,
 			licence: mit + strings.Repeat("You may not sell this to anybody who would sell it to somebody else. ", 20)},
-		{name: "Apache with terms", licence: apache + "\nYou may not sell the Software.\n", says: unknown},
-		{name: "MIT with a clause after the copyright", says: "unknown is \"MIT License",
-			licence: strings.Replace(mit, "\n\nPerm", "\n\nYou may not sell this. Perm", 1)},
 		{name: "MIT with a clause in the copyright", says: "unknown is \"Copyright",
 			licence: strings.Replace(mit, "the till authors", "us. You may not sell this.", 1)},
-		{name: "GPL of a third party", licence: mit, other: "LICENSE-3RD-PARTY.md",
-			text: "GNU General Public License version 3 applies",
-			says: "LICENSE-3RD-PARTY.md of the module example.com/m is not a licence that is known"},
 		{name: "directory", licence: mit, other: "LICENSES/GPL", text: gpl, says: "has a directory LICENSES"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

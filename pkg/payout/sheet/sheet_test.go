@@ -328,41 +328,10 @@ func TestLook(t *testing.T) {
 			t.Errorf("%+v, %v", got, err)
 		}
 	}
-	if got := Look([][]string{{"1", "2"}}); !reflect.DeepEqual(got, Layout{}) {
-		t.Errorf("without a header: %+v", got)
-	}
-	for _, text := range []string{"a\n", "a\nb\xff\nc\n"} {
-		if got := firstLines(newLines(strings.NewReader(text), "")); len(got) != 1 {
-			t.Errorf("%q: the lines that can be read are %q", text, got)
-		}
-	}
 }
 
-// TestLookCounts checks which rows, fields and names count for a proposal.
-func TestLookCounts(t *testing.T) {
-	rows := func(text string) (all [][]string) {
-		for row := range strings.SplitSeq(text, ",") {
-			all = append(all, strings.Fields(row))
-		}
-		return all
-	}
-	for text, want := range map[string][2]int{",,,a b": {2, 1}, "a,a,a b": {1, 2}, "a,a b": {2, 1}, "a b,a": {2, 1}} {
-		if width, count := mode(rows(text)); width != want[0] || count != want[1] {
-			t.Errorf("%s: %d rows have %d fields, want %v", text, count, width, want)
-		}
-	}
-	for text, want := range map[string]bool{"2 Name Total": true, "2 Name  ": false, "2 Name 12": false,
-		"3 Name Total": true, "5 a b c": false, "5 a b c d": true, "4 a b 1 2": false} {
-		width, fields, _ := strings.Cut(text, " ")
-		if got := mayBeHeader(strings.Split(fields, " "), int(width[0]-'0')); got != want {
-			t.Errorf("%s may be a header: %v", text, got)
-		}
-	}
-	for text, want := range map[string]bool{",a": false, "a,,b": true, "a,": false, "a": false} {
-		if table, more := tableOf(rows(text)); more != want || len(table) != 1 {
-			t.Errorf("%s: %q, and more below: %v", text, table, more)
-		}
-	}
+// TestNamesAndCells checks short names of columns, and cells right of the header.
+func TestNamesAndCells(t *testing.T) {
 	table := Table{header: []Column{Note}}
 	if row := table.Row(1, []string{"1", "x"}); len(row.Wrong) != 1 {
 		t.Errorf("a cell right of the header: %v", row.Wrong)
