@@ -229,13 +229,3 @@ func TestComparingTakesLittleMemory(t *testing.T) {
 	runtime.KeepAlive(found)
 	runtime.KeepAlive(p)
 }
-
-// TestWhoOfAChange checks that a row is named by its note and reference, and otherwise by its order.
-func TestWhoOfAChange(t *testing.T) {
-	for want, row := range map[string]PlanRow{"Ann (4)": {Note: "Ann", Reference: "4"}, "Ann": {Note: "Ann"}, "4": {Reference: "4"},
-		"order 7": {CreateWithdrawal: api.CreateWithdrawal{ExternalOrderID: "7"}}} {
-		if got := (Change{Row: row}).Who(); got != want {
-			t.Errorf("%s, want %s", got, want)
-		}
-	}
-}

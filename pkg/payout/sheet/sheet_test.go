@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/iotest"
 
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/unicode"
@@ -317,9 +316,6 @@ func TestLook(t *testing.T) {
 		if got, err := LookCSV(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%+v, %v", got, err)
 		}
-	}
-	if _, err := LookCSV(iotest.ErrReader(io.ErrNoProgress)); err != io.ErrNoProgress {
-		t.Errorf("a reader that fails: %v", err)
 	}
 	two := Layout{Columns: map[string]string{"address": "To"}, Other: Ignore, Delimiter: ";"}
 	for _, n := range []int{1, 60_000} { // 1 MiB ends within an é
