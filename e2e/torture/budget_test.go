@@ -114,10 +114,10 @@ func (b *budget) quiet() {
 	b.left = 0
 	b.mu.Unlock()
 	for _, order := range strings.Fields(b.text("till", "journal", "list", "--state", "unknown,sending", "-q")) {
-		if _, code := b.run("till", "withdraw", "reconcile", order); code == 0 {
+		if _, code := b.run("till", "withdraw", "reconcile", order, unhurried); code == 0 {
 			continue
 		}
-		b.text("till", "withdraw", "resolve", order, "--not-sent", "--reason", "it is not on the list", "--yes")
+		b.text("till", "withdraw", "resolve", order, "--not-sent", "--reason", "it is not on the list", "--yes", unhurried)
 		b.decided++
 	}
 }
@@ -128,7 +128,10 @@ func (b *budget) command(minor int) []string {
 		"--address", fmt.Sprintf("bc1qperson%d", b.order), "--order-id", fmt.Sprint(b.order), "--yes"}
 }
 
-func (b *budget) send(minor int) (string, int) { return b.run(b.command(minor)...) }
+// unhurried follows the commands that nothing keeps from being answered, however busy the machine is.
+const unhurried = "--timeout=60s"
+
+func (b *budget) send(minor int) (string, int) { return b.run(append(b.command(minor), unhurried)...) }
 
 // together sends with 32 processes in one group.
 func (b *budget) together() string {
