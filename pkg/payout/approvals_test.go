@@ -238,6 +238,7 @@ func TestNeeds(t *testing.T) {
 // TestSendUnderADemand checks that a withdrawal that needs no approval is sent under the demand that says so.
 func TestSendUnderADemand(t *testing.T) {
 	d := usedDesk(t)
+	wantKind(t, d.Ledger.SetApprovals(t.Context(), approval.Policy{}, " "), Invalid, "")
 	ok(t, d.Ledger.SetApprovals(t.Context(), approval.Policy{}, "it is over"))
 	d.mustSend("2")
 	if o := d.wantState("2", StateAccepted); o.Last().Demand == 0 {

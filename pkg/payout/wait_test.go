@@ -22,6 +22,8 @@ func waitsFor(t *testing.T) *desk {
 // ends when all have.
 func TestWaitRun(t *testing.T) {
 	d := waitsFor(t)
+	both := RunWait{Statuses: []string{"Done"}, FailOn: []string{"done"}}
+	wantKind(t, errorOf(d.WaitRun(t.Context(), "cafe0001", both)), Invalid, "")
 	var left []int
 	p, err := d.WaitRun(t.Context(), "cafe0001",
 		RunWait{Statuses: []string{"Done"}, FailOn: []string{"failed"}, Interval: 1, Progress: func(p RunProgress) {
