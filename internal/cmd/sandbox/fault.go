@@ -75,8 +75,17 @@ func faultAddCommand(a *cmdutil.App) *cobra.Command {
 	return cmd
 }
 
-// fault returns what the sandbox takes to add a fault.
-func (flags faultFlags) fault(cmd *cobra.Command) (order map[string]any, err error) {
+type faultOrder struct {
+	Do    string            `json:"do"`
+	On    string            `json:"on"`
+	Rate  float64           `json:"rate"`
+	Times int64             `json:"times"`
+	Match map[string]string `json:"match"`
+	Seed  int64             `json:"seed,omitempty"`
+	Body  []byte            `json:"body,omitempty"` // encoded in base64
+}
+
+func (flags faultFlags) fault(cmd *cobra.Command) (order faultOrder, err error) {
 	f := flags.Fault
 	f.Rate, err = strconv.ParseFloat(flags.rate, 64)
 	if err != nil || f.Rate == 0 || strings.Trim(flags.rate, "0123456789.") != "" {
@@ -110,14 +119,7 @@ func (flags faultFlags) fault(cmd *cobra.Command) (order map[string]any, err err
 		}
 		return order, exit.UsageError("--"+wrong.Field+": "+wrong.Problem, wrong.Advice)
 	}
-	order = map[string]any{"do": f.Do, "on": f.On, "rate": f.Rate, "times": f.Times, "match": f.Match}
-	if f.Seed != 0 {
-		order["seed"] = f.Seed
-	}
-	if len(f.Body) > 0 {
-		order["body"] = f.Body // in base64
-	}
-	return order, err
+	return faultOrder{f.Do, f.On, f.Rate, f.Times, f.Match, f.Seed, f.Body}, err
 }
 
 func parseMatch(texts []string) (map[string]string, error) {
