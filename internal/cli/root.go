@@ -61,8 +61,11 @@ func prepare(a *cmdutil.App, cmd *cobra.Command, deeds map[string]string) {
 	cmd.DisableFlagsInUseLine = true
 	cmd.Flags().SortFlags = false
 	countFlags(cmd.Flags())
-	if cmd.ValidArgsFunction != nil {
-		cmd.ValidArgsFunction = cmdline.OnlyHarmless(cmd.ValidArgsFunction)
+	if complete := cmd.ValidArgsFunction; complete != nil {
+		if cmd.Args == nil {
+			complete = cmdline.WithinUsage(complete)
+		}
+		cmd.ValidArgsFunction = cmdline.OnlyHarmless(complete)
 	}
 	if cmd.Args == nil {
 		cmd.Args = cmdline.CheckArgs

@@ -73,10 +73,10 @@ func FileNames(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirec
 	return nil, cobra.ShellCompDirectiveDefault
 }
 
-// FirstArg offers only for the first argument.
-func FirstArg(complete cobra.CompletionFunc) cobra.CompletionFunc {
+// WithinUsage offers only for arguments that the usage has.
+func WithinUsage(complete cobra.CompletionFunc) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
-		if len(given) > 0 {
+		if args := Arguments(cmd); len(given) > 0 && len(given) >= len(args) && !slices.ContainsFunc(args, func(a Argument) bool { return a.Repeats }) {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		return complete(cmd, given, typed)

@@ -53,7 +53,7 @@ func currencySetCommand(a *cmdutil.App) *cobra.Command {
 	cmd := changing(a, fixedCurrencies(), &cobra.Command{
 		Use:               "set CODE --kind crypto|fiat --decimals N",
 		Short:             "Add a currency, or change what till knows about one",
-		ValidArgsFunction: cmdline.FirstArg(a.CompleteCurrencies),
+		ValidArgsFunction: a.CompleteCurrencies,
 	}, func(s *cmdutil.Session, args []string) error { return setCurrency(s, args[0]) })
 	f := cmd.Flags()
 	f.String("kind", "", "crypto or fiat; optional if the code is known")
@@ -115,13 +115,13 @@ func currencyRemoveCommand(a *cmdutil.App) *cobra.Command {
 	return changing(a, fixedCurrencies(), &cobra.Command{
 		Use:   "remove CODE",
 		Short: "Remove what till currency set has written",
-		ValidArgsFunction: cmdline.FirstArg(func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		ValidArgsFunction: func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 			s, _ := config.Resolve(a.Input(cmd))
 			if s.Profile == "" {
 				s.Own = s.Common
 			}
 			return cmdutil.CompleteCodes(s.Own, typed), cobra.ShellCompDirectiveNoFileComp
-		}),
+		},
 	}, func(s *cmdutil.Session, args []string) error {
 		err := edit(a, s.Cmd, func(d *config.Document) error { return d.RemoveCurrency(s.Profile, args[0]) })
 		if err != nil {

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/exit"
 	"example.com/till/internal/money"
@@ -24,7 +23,7 @@ func currencyCheckCommand(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.NewCommand(a, cmdutil.List, checkView, &cobra.Command{
 		Use:               "check [CODE]",
 		Short:             "Compare the decimals of the profile with what the service shows",
-		ValidArgsFunction: cmdline.FirstArg(a.CompleteCurrencies),
+		ValidArgsFunction: a.CompleteCurrencies,
 	}, func(s *cmdutil.Session, out cmdutil.Output[currencyCheck], args []string) error {
 		return checkCurrencies(s, out, args, invoices, reseller)
 	})

@@ -68,7 +68,7 @@ func profileShowCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.WithView(a, cmdutil.One, profileView, &cobra.Command{
 		Use:               "show [NAME]",
 		Short:             "Show a profile as it is in the configuration",
-		ValidArgsFunction: cmdline.FirstArg(a.CompleteProfiles),
+		ValidArgsFunction: a.CompleteProfiles,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			out, file, err := beginFile(a, cmd)
 			if err != nil {
@@ -98,7 +98,7 @@ func profileUseCommand(a *cmdutil.App) *cobra.Command {
 	return &cobra.Command{
 		Use:               "use NAME",
 		Short:             "Make a profile the current one",
-		ValidArgsFunction: cmdline.FirstArg(a.CompleteProfiles),
+		ValidArgsFunction: a.CompleteProfiles,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := args[0]
 			if err := edit(a, cmd, func(d *config.Document) error { return d.UseProfile(name) }); err != nil {
@@ -191,7 +191,7 @@ func profileRemoveCommand(a *cmdutil.App) *cobra.Command {
 	return &cobra.Command{
 		Use:               "remove NAME",
 		Short:             "Remove a profile from the configuration",
-		ValidArgsFunction: cmdline.FirstArg(a.CompleteProfiles),
+		ValidArgsFunction: a.CompleteProfiles,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, current := args[0], ""
 			if name == config.Sandbox {

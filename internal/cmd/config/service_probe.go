@@ -170,7 +170,8 @@ func (p *probe) raw(path, body string) (rows int, total int64, refused *api.Erro
 	}
 	if err == nil {
 		if err = json.Unmarshal(answer, &page); err != nil {
-			err = &exit.Error{Code: exit.ReadFailed, Err: err, Msg: "the answer to POST " + path + " is no list: " + err.Error()}
+			err = exit.Failure(exit.ReadFailed, err, "the answer to POST "+path+" is no list: "+err.Error(),
+				"look at it", "api", "POST", path, "--input", "FILE")
 		}
 	}
 	return len(page.Content), page.Total, p.refusal(err)

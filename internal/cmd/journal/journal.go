@@ -114,7 +114,7 @@ func copyCommand(a *cmdutil.App) *cobra.Command {
 	return noted(a, &cobra.Command{
 		Use:               "copy DEST",
 		Short:             "Write a consistent copy of the journal",
-		ValidArgsFunction: cmdline.FirstArg(cmdline.FileNames),
+		ValidArgsFunction: cmdline.FileNames,
 	}, func(s *cmdutil.Session, args []string) error {
 		if err := place.Check(args[0]); err != nil {
 			return exit.UsageError("DEST: "+err.Error(), "")

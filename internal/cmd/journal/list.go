@@ -97,7 +97,7 @@ func showCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.NewCommand(a, cmdutil.One, storyView, &cobra.Command{
 		Use:               "show ORDER",
 		Short:             "Show the history of an order",
-		ValidArgsFunction: cmdline.FirstArg(a.CompleteOrders()),
+		ValidArgsFunction: a.CompleteOrders(),
 	}, func(s *cmdutil.Session, out cmdutil.Output[story], args []string) error {
 		if err := cmdutil.CheckOrderIDs(args); err != nil {
 			return err

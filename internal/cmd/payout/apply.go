@@ -36,7 +36,7 @@ func applyCommand(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.NewCommand(a, cmdutil.One, appliedView, &cobra.Command{
 		Use:               "apply PLAN",
 		Short:             "Send what a plan says, each row at most once",
-		ValidArgsFunction: cmdline.FirstArg(cmdline.FileNames),
+		ValidArgsFunction: cmdline.FileNames,
 	}, func(s *cmdutil.Session, out cmdutil.Output[runCounts], args []string) error {
 		if err := flags.check(s.Cmd, args[0]); err != nil {
 			return err

@@ -34,7 +34,7 @@ func rehearseCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.NewCommand(a, cmdutil.One, rehearsalView, &cobra.Command{
 		Use:               "rehearse PLAN",
 		Short:             "Pay a plan in a sandbox of its own, where things go wrong",
-		ValidArgsFunction: cmdline.FirstArg(cmdline.FileNames),
+		ValidArgsFunction: cmdline.FileNames,
 	}, func(s *cmdutil.Session, out cmdutil.Output[rehearsal], args []string) error {
 		plan, err := payout.OpenPlan(args[0])
 		if err != nil {

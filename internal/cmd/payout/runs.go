@@ -235,7 +235,7 @@ func exportCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.NewCommand(a, cmdutil.List, exportView, &cobra.Command{
 		Use:               "export RUN",
 		Short:             "Print the rows of a run for a file, as CSV",
-		ValidArgsFunction: cmdline.FirstArg(a.CompleteRuns()),
+		ValidArgsFunction: a.CompleteRuns(),
 	}, func(s *cmdutil.Session, out cmdutil.Output[payout.Order], args []string) error {
 		if s.Origin("output").IsDefault() && s.Render.Filter == nil && s.Template == "" {
 			s.Render.Format = render.CSV
@@ -294,7 +294,7 @@ func reconcileCommand(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.NewCommand(a, cmdutil.List, orders.ReconciledView, &cobra.Command{
 		Use:               "reconcile [RUN]",
 		Short:             "Find out from the service's list what became of a run",
-		ValidArgsFunction: cmdline.FirstArg(a.CompleteRuns()),
+		ValidArgsFunction: a.CompleteRuns(),
 	}, func(s *cmdutil.Session, out cmdutil.Output[payout.Result], args []string) error {
 		sender, run, err := askAbout(s, cmdutil.FirstOf(args))
 		if err != nil {
@@ -344,7 +344,7 @@ func waitCommand(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.NewCommand(a, cmdutil.List, rowView(true), &cobra.Command{
 		Use:               "wait RUN --status S[,S]",
 		Short:             "Wait until every accepted row of a run has reached a status",
-		ValidArgsFunction: cmdline.FirstArg(a.CompleteRuns()),
+		ValidArgsFunction: a.CompleteRuns(),
 	}, func(s *cmdutil.Session, out cmdutil.Output[runRow], args []string) error {
 		if err := flags.Check(); err != nil {
 			return err

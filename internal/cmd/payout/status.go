@@ -24,7 +24,7 @@ func statusCommand(a *cmdutil.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "status [RUN]",
 		Short:             "Show the state of every row of a run",
-		ValidArgsFunction: cmdline.FirstArg(a.CompleteRuns()),
+		ValidArgsFunction: a.CompleteRuns(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, out, err := cmdutil.Begin(a, cmd, rowView(live))
 			if err != nil {

@@ -23,7 +23,7 @@ func settingsCommand(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.WithView(a, cmdutil.OneOrList, structView[setting]("name"), &cobra.Command{
 		Use:               "settings [SETTING]",
 		Short:             "List the choices that the sandbox makes, for --set",
-		ValidArgsFunction: cmdline.FirstArg(cobra.FixedCompletions(describedSettings(""), cobra.ShellCompDirectiveNoFileComp)),
+		ValidArgsFunction: cobra.FixedCompletions(describedSettings(""), cobra.ShellCompDirectiveNoFileComp),
 		RunE: a.WithSession(func(s *cmdutil.Session, args []string) error {
 			out, err := cmdutil.NewOutput(s, render.Struct[setting]("name"))
 			if err != nil {

@@ -167,7 +167,7 @@ func reconcileCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.NewCommand(a, cmdutil.List, orders.ReconciledView, &cobra.Command{
 		Use:               "reconcile [ORDER]",
 		Short:             "Find out from the service's list what became of an order",
-		ValidArgsFunction: cmdline.FirstArg(a.CompleteUndecided()),
+		ValidArgsFunction: a.CompleteUndecided(),
 	}, func(s *cmdutil.Session, out cmdutil.Output[payout.Result], args []string) error {
 		if err := cmdutil.CheckOrderIDs(args); err != nil {
 			return err
