@@ -4,6 +4,7 @@ package store
 
 import (
 	"errors"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -134,6 +135,7 @@ func (s *Store) Write(decide func(*State) (Change, error)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !p.done { // the first goroutine commits for all that wait
+		runtime.Gosched() // those that are about to wait come along: a commit takes far longer
 		s.queueing.Lock()
 		batch := s.queue
 		s.queue = nil
