@@ -8,7 +8,7 @@ import "strings"
 // a bech32 address, and 0x with 40 hexadecimal digits, means the same in either case. Any other text is
 // returned unchanged. The service always gets the text as it was written.
 func Canonical(text string) string {
-	if !strings.ContainsAny(text, capitals) { // then it is its own form, whatever it is
+	if _, capital := cases(text); !capital { // then it is its own form, whatever it is
 		return text
 	}
 	if isHex20(text) || IsBech32Shape(text) {
@@ -16,11 +16,6 @@ func Canonical(text string) string {
 	}
 	return text
 }
-
-const (
-	small    = "abcdefghijklmnopqrstuvwxyz"
-	capitals = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-)
 
 // isHex20 reports whether a text is 0x and 20 bytes in hexadecimal digits, like an Ethereum address.
 func isHex20(text string) bool {
@@ -47,5 +42,14 @@ func IsBech32Shape(text string) bool {
 
 // inOneCase reports whether the ASCII letters of a text are all small or all capital.
 func inOneCase(text string) bool {
-	return !strings.ContainsAny(text, small) || !strings.ContainsAny(text, capitals)
+	small, capital := cases(text)
+	return !small || !capital
+}
+
+// cases reports whether a text has small ASCII letters, and whether it has capital ones.
+func cases(text string) (small, capital bool) {
+	for _, c := range []byte(text) {
+		small, capital = small || c-'a' < 26, capital || c-'A' < 26 // a difference below zero is a large one
+	}
+	return small, capital
 }

@@ -80,7 +80,7 @@ func looksLikeIBAN(text string) bool {
 // If the IBAN is valid, it takes out hyphens too, and writes small letters as capitals.
 func Joined(text string) string {
 	joined := unspaced(text)
-	if len(joined) < 14 || !strings.ContainsAny(joined[2:4], "-0123456789") { // as most addresses are
+	if len(joined) < 14 || strings.Trim(joined[2:4], "-0123456789") != "" { // as most addresses are
 		return text
 	}
 	if written := strings.ToUpper(strings.ReplaceAll(joined, "-", "")); isIBANShape(written) && checkIBAN(written) == nil {

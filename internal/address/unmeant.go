@@ -62,7 +62,7 @@ func Unmeant(text string) string {
 		return why + ": ask the receiver for the address"
 	case why != "":
 		return why
-	case !strings.ContainsAny(text, " \t") && strings.Contains(placeholders, " "+strings.ToLower(text)+" "):
+	case len(text) < 10 && !strings.ContainsAny(text, " \t") && strings.Contains(placeholders, " "+strings.ToLower(text)+" "):
 		return "it stands for an address that is missing: ask the receiver for it"
 	case dot > 0 && !strings.ContainsAny(text, " @:/") && strings.Contains(nameEnds, " "+strings.ToLower(text[dot+1:])+" "):
 		return "it is a name, and no address: ask the receiver for the address"
@@ -74,9 +74,11 @@ func Unmeant(text string) string {
 // memo after it is longer than a scheme.
 func link(text string) string {
 	scheme, rest, found := strings.Cut(text, ":")
-	kind := strings.ToLower(scheme)
-	switch {
-	case !found || len(kind) > 20 || strings.Trim(kind, "abcdefghijklmnopqrstuvwxyz0123456789+.-") != "" ||
+	if !found {
+		return ""
+	}
+	switch kind := strings.ToLower(scheme); {
+	case len(kind) > 20 || strings.Trim(kind, "abcdefghijklmnopqrstuvwxyz0123456789+.-") != "" ||
 		kind == "" || kind[0] < 'a' || strings.Contains(prefixes, " "+kind+" "),
 		strings.ContainsAny(rest, " \t") && len(rest) < 20:
 		return ""

@@ -93,7 +93,12 @@ func (r Registry) With(entries ...Entry) Registry {
 
 // search finds a code without regard to case; -1: it is not there.
 func search(entries []Entry, code string) int {
-	return slices.IndexFunc(entries, func(e Entry) bool { return strings.EqualFold(e.Code, code) })
+	for i := range entries { // a function would get a copy of each
+		if strings.EqualFold(entries[i].Code, code) {
+			return i
+		}
+	}
+	return -1
 }
 
 // fold makes codes equal that differ only in case. Codes are ASCII, see ValidCode.

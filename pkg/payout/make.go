@@ -211,7 +211,9 @@ func (m *maker) read() error {
 	default:
 		return failed(Invalid, "%s cannot be read: %s", m.Name, cause(end)).because(end)
 	}
-	m.wrong.add(m.doubled()...)
+	if m.Batch == "" {
+		m.wrong.add(m.doubled()...)
+	}
 	if err := m.rounded(m.Limits.AllowBadAddress); err != nil {
 		return err
 	}
@@ -261,7 +263,10 @@ func (m *maker) exceeds(limit *money.LimitError, why Detail) {
 // checked checks a row against the limits, and counts it. Of a wrong row it returns only the order id, which
 // another row may have too.
 func (m *maker) checked(r *parsedRow) inputRow {
-	row := inputRow{id: parseID(r.row.ExternalOrderID), line: uint32(r.line)}
+	row := inputRow{line: uint32(r.line)}
+	if id := r.row.ExternalOrderID; id != "" {
+		row.id = parseID(id)
+	}
 	if r.wrong != nil {
 		m.wrong.add(r.wrong...)
 		return row
@@ -415,11 +420,11 @@ func (m *maker) derive() error {
 // order id: a spreadsheet keeps its digits.
 func deriveOrderID(batch, reference string, c Content, count int) string {
 	c = c.Canonical()
-	lines := []string{batch, order.UnitText(c.Currency), order.UnitText(c.Amount.Unit()),
-		strconv.FormatInt(c.Amount.Minor, 10), c.Address, c.Memo, strconv.Itoa(count)}
+	lines := fmt.Appendf(make([]byte, 0, 512), "%s\n%s\n%s\n%d\n%s\n%s\n%d\n", batch, order.UnitText(c.Currency),
+		order.UnitText(c.Amount.Unit()), c.Amount.Minor, c.Address, c.Memo, count)
 	if reference != "" {
-		lines = append(lines, reference)
+		lines = append(lines, reference+"\n"...)
 	}
-	sum := sha256.Sum256([]byte(strings.Join(lines, "\n") + "\n"))
+	sum := sha256.Sum256(lines)
 	return strconv.FormatUint(binary.BigEndian.Uint64(sum[:8])%money.MaxExact+1, 10)
 }
