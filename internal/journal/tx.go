@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -78,6 +79,7 @@ const mostInACommit = 32
 func (j *Journal) commitSome(ctx context.Context) (more bool) {
 	j.writing.Lock()
 	defer j.writing.Unlock()
+	runtime.Gosched() // what is about to wait comes along: a commit takes far longer
 	j.queueing.Lock()
 	n := min(len(j.queue), mostInACommit)
 	batch := slices.Clone(j.queue[:n])
