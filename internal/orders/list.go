@@ -1,9 +1,9 @@
 package orders
 
 import (
+	"context"
 	"fmt"
 	"iter"
-	"slices"
 	"strings"
 	"time"
 
@@ -12,37 +12,26 @@ import (
 	"example.com/till/internal/exit"
 	"example.com/till/internal/views"
 	"example.com/till/pkg/api"
-	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
 )
 
-// ListFlags are the flags of the two lists of withdrawals.
-type ListFlags struct {
-	From, To       string
-	currencies     []string
-	statuses       []string
-	page, pageSize int
-	all            bool
-	limit          int
+// listFlags are the flags of the two lists of withdrawals.
+type listFlags struct {
+	from, to              string
+	currencies, statuses  []string
+	page, pageSize, limit int
+	all                   bool
 }
 
-// List is one of the two lists of withdrawals.
-type List struct {
-	Page func(filter api.WithdrawalFilter, page, size int) (api.WithdrawalPage, error)
-	All  func(filter api.WithdrawalFilter, opts api.ListOptions) iter.Seq2[api.Withdrawal, error]
-}
-
-// ListCommand completes a command that prints the list of withdrawals that open returns.
+// ListCommand completes a command that prints the list of all withdrawals, or of those of the reseller whose id find
+// returns.
 func ListCommand(
-	a *cmdutil.App, cmd *cobra.Command, open func(*cmdutil.Session, *api.Client, []string) (List, error),
+	a *cmdutil.App, cmd *cobra.Command, find func(*cmdutil.Session, *api.Client, []string) (reseller string, err error),
 ) *cobra.Command {
-	var flags ListFlags
+	var flags listFlags
 	cmdutil.NewCommand(a, cmdutil.List, views.Withdrawals, cmd,
 		func(s *cmdutil.Session, out cmdutil.Output[api.Withdrawal], args []string) error {
-			if err := flags.check(s); err != nil {
-				return err
-			}
-			filter, within, err := flags.Filter(s)
+			filter, within, err := flags.filter(s)
 			if err != nil {
 				return err
 			}
@@ -50,25 +39,21 @@ func ListCommand(
 			if err != nil {
 				return err
 			}
-			list, err := open(s, client, args)
+			reseller, err := find(s, client, args)
 			if err != nil {
 				return err
 			}
-			if p := (printing{s, flags, filter, within, out}); s.Cmd.Flags().Changed("page") {
-				err = p.page(list)
-			} else {
-				err = p.all(list)
-			}
+			err = flags.print(s, out, within, listOf{client, reseller, filter})
 			if err != nil && exit.Explain(err).Code == exit.Rejected && (filter.From != "" || filter.To != "") {
-				return &exit.Error{Code: exit.Rejected, Err: err, Msg: err.Error(),
-					Hint: payout.NewHint(fmt.Sprintf("if the service means the format of the times, set the one it wants with: till profile set %s time_layout=LAYOUT (now %s)",
-						s.ProfileOr("NAME"), s.TimeLayout))}
+				return exit.Failure(exit.Rejected, err, err.Error(),
+					fmt.Sprintf("if the service means the format of the times, set the one it wants with: till profile set %s time_layout=LAYOUT (now %s)",
+						s.ProfileOr("NAME"), s.TimeLayout))
 			}
 			return err
 		})
 	f := cmd.Flags()
-	f.StringVar(&flags.From, "from", "", "start of the period: a date, a month, an age such as 7d, or a full date-time")
-	f.StringVar(&flags.To, "to", "", "end of the period, in the same forms")
+	f.StringVar(&flags.from, "from", "", "start of the period: a date, a month, an age such as 7d, or a full date-time")
+	f.StringVar(&flags.to, "to", "", "end of the period, in the same forms")
 	f.StringArrayVar(&flags.currencies, "currency", nil, "only this currency; may be given again")
 	f.StringArrayVar(&flags.statuses, "status", nil, "only this status; may be given again")
 	f.IntVar(&flags.page, "page", 0, "only this page, in the service's own numbering")
@@ -80,28 +65,24 @@ func ListCommand(
 	return cmd
 }
 
-func (f *ListFlags) check(s *cmdutil.Session) error {
-	switch {
-	case f.pageSize < 1:
-		return exit.UsageError("--page-size: it must be at least 1", "leave it out for the default")
-	case s.Cmd.Flags().Changed("limit") && f.limit < 1:
-		return exit.UsageError("--limit: it must be at least 1", "leave it out for the whole list")
-	case f.page < 0:
-		return exit.UsageError("--page: it cannot be negative",
-			"write 0 or 1 for the first page, whichever the service counts from")
-	}
-	return nil
-}
-
-// Filter returns the filter of the request, and reports whether a withdrawal that it finds was made before the end
-// of the period, as far as that can be seen.
-func (f *ListFlags) Filter(s *cmdutil.Session) (
+// filter checks the flags. It returns the filter of the request, and reports whether a withdrawal that it finds was made
+// before the end of the period, as far as that can be seen.
+func (f *listFlags) filter(s *cmdutil.Session) (
 	filter api.WithdrawalFilter, within func(api.Withdrawal) bool, err error,
 ) {
+	switch {
+	case f.pageSize < 1:
+		return filter, nil, exit.UsageError("--page-size: it must be at least 1", "leave it out for the default")
+	case s.Cmd.Flags().Changed("limit") && f.limit < 1:
+		return filter, nil, exit.UsageError("--limit: it must be at least 1", "leave it out for the whole list")
+	case f.page < 0:
+		return filter, nil, exit.UsageError("--page: it cannot be negative",
+			"write 0 or 1 for the first page, whichever the service counts from")
+	}
 	filter.Tags = f.statuses
 	times := s.Period()
 	var end time.Time
-	if filter.From, filter.To, end, err = times.Sent(f.From, f.To); err != nil {
+	if filter.From, filter.To, end, err = times.Sent(f.from, f.to); err != nil {
 		return filter, nil, err
 	}
 	for _, status := range f.statuses {
@@ -128,87 +109,82 @@ func (f *ListFlags) Filter(s *cmdutil.Session) (
 	}, nil
 }
 
-// printing is a list that is being printed.
-type printing struct {
-	*cmdutil.Session
-	flags  ListFlags
-	filter api.WithdrawalFilter
-	within func(api.Withdrawal) bool
-	out    cmdutil.Output[api.Withdrawal]
+// listOf is the list of all withdrawals that a filter finds, or of those of a reseller.
+type listOf struct {
+	client   *api.Client
+	reseller string // its id, or empty
+	filter   api.WithdrawalFilter
 }
 
-// page prints one page.
-func (p printing) page(l List) error {
-	page, err := l.Page(p.filter, p.flags.page, p.flags.pageSize)
-	if err != nil {
-		return err
+func (l listOf) page(ctx context.Context, page, size int) (iter.Seq2[api.Withdrawal, error], error) {
+	var got api.WithdrawalPage
+	var err error
+	if l.reseller == "" {
+		got, err = l.client.Withdrawals.List(ctx, l.filter, page, size)
+	} else {
+		got, err = l.client.Resellers.Withdrawals(ctx, l.reseller, l.filter, page, size)
 	}
-	page.Items = slices.DeleteFunc(page.Items, func(w api.Withdrawal) bool { return !p.within(w) })
-	err = p.out.List(cmdutil.Limited(page.Items, p.flags.limit))
-	if err == nil && len(page.Items) == 0 {
-		err = p.Note("there are no withdrawals on page %d", p.flags.page)
-	}
-	return err
+	return cmdutil.Limited(got.Items, 0), err
 }
 
-// all prints the whole list, or the first page on a terminal, and says what is missing.
-func (p printing) all(l List) error {
-	read := listing{first: -1}
-	limit := int64(p.flags.limit)
-	whole := p.flags.all || limit > 0 || !p.TableOnTerminal()
-	opts := api.ListOptions{PageSize: p.flags.pageSize, FirstPage: p.PageBase(), OnPage: read.count}
+func (l listOf) all(ctx context.Context, opts api.ListOptions) iter.Seq2[api.Withdrawal, error] {
+	if l.reseller == "" {
+		return l.client.Withdrawals.All(ctx, l.filter, opts)
+	}
+	return l.client.Resellers.AllWithdrawals(ctx, l.reseller, l.filter, opts)
+}
+
+// print prints one page, the whole list or, on a terminal, the first page, and says what is missing.
+func (f *listFlags) print(
+	s *cmdutil.Session, out cmdutil.Output[api.Withdrawal], within func(api.Withdrawal) bool, list listOf,
+) (err error) {
+	paged, limit := s.Cmd.Flags().Changed("page"), int64(f.limit)
+	whole := paged || f.all || limit > 0 || !s.TableOnTerminal()
+	var seen, shown int64
+	first, total := int64(-1), int64(0) // what the service counts on the first and on the last page
+	opts := api.ListOptions{PageSize: f.pageSize, FirstPage: s.PageBase(), OnPage: func(page api.WithdrawalPage) {
+		if total = page.Total; first < 0 {
+			first = total
+		}
+	}}
 	if limit > 0 {
-		opts.PageSize = min(opts.PageSize, p.flags.limit)
+		opts.PageSize = min(opts.PageSize, f.limit)
 	} else if !whole {
-		limit = int64(p.flags.pageSize)
+		limit = int64(f.pageSize)
 	}
-	err := p.out.List(func(yield func(api.Withdrawal, error) bool) {
-		for w, err := range l.All(p.filter, opts) {
+	items := list.all(s.Ctx, opts)
+	if paged {
+		if items, err = list.page(s.Ctx, f.page, f.pageSize); err != nil {
+			return err
+		}
+	}
+	stopped := false // no more is wanted
+	err = out.List(func(yield func(api.Withdrawal, error) bool) {
+		for w, err := range items {
 			if err == nil {
-				read.seen++
-				if !p.within(w) {
+				if seen++; !within(w) {
 					continue
 				}
-				read.shown++
+				shown++
 			}
-			read.stopped = !yield(w, err) || read.shown == limit || !whole && read.seen == read.total
-			if read.stopped {
+			if stopped = !yield(w, err) || shown == limit || !whole && seen == total; stopped {
 				return
 			}
 		}
 	})
-	if err == nil {
-		read.note(p.Session, whole)
-	}
-	return err
-}
-
-// A listing counts what is read of a list.
-type listing struct {
-	seen, shown  int64
-	first, total int64 // what the service counts on the first page, or less than 0, and on the last one
-	changed      bool  // it has counted differently on two pages
-	stopped      bool  // no more is wanted
-}
-
-func (l *listing) count(page api.WithdrawalPage) {
-	if l.first < 0 {
-		l.first = page.Total
-	}
-	l.total = page.Total
-	l.changed = l.changed || l.total != l.first
-}
-
-// note says what is missing. whole says whether the whole list was wanted.
-func (l *listing) note(s *cmdutil.Session, whole bool) {
 	switch {
-	case l.stopped && !whole && l.seen < l.total:
-		s.Note("%d of %d withdrawals; --all shows the rest", l.seen, l.total)
-	case !l.stopped && l.changed:
-		s.Note("%d withdrawals were read; the service counted %d at the beginning and %d at the end, so the list changed while it was read, and some may be missing", l.seen, l.first, l.total)
-	case !l.stopped && l.seen != l.total:
-		s.Note("%d withdrawals were read, and the service counts %d: some may be missing", l.seen, l.total)
-	case l.shown == 0:
+	case err != nil:
+	case paged && shown == 0:
+		s.Note("there are no withdrawals on page %d", f.page)
+	case paged:
+	case stopped && !whole && seen < total:
+		s.Note("%d of %d withdrawals; --all shows the rest", seen, total)
+	case !stopped && first != total:
+		s.Note("%d withdrawals were read; the service counted %d at the beginning and %d at the end, so the list changed while it was read, and some may be missing", seen, first, total)
+	case !stopped && seen != total:
+		s.Note("%d withdrawals were read, and the service counts %d: some may be missing", seen, total)
+	case shown == 0:
 		s.Note("no withdrawals")
 	}
+	return err
 }

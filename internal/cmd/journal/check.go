@@ -8,7 +8,6 @@ import (
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/exit"
 	"example.com/till/internal/money"
-	"example.com/till/internal/orders"
 	"example.com/till/internal/render"
 	"example.com/till/internal/views"
 	"example.com/till/pkg/api"
@@ -35,11 +34,12 @@ func checkCommand(a *cmdutil.App) *cobra.Command {
 }
 
 func check(s *cmdutil.Session, out cmdutil.Output[payout.Difference], from, to, accept string) error {
-	filter, _, err := (&orders.ListFlags{From: from, To: to}).Filter(s)
-	if err != nil {
+	var filter api.WithdrawalFilter
+	var own payout.Filter
+	var err error
+	if filter.From, filter.To, _, err = s.Period().Sent(from, to); err != nil {
 		return err
 	}
-	var own payout.Filter
 	if own.From, own.To, err = s.Period().Instants(from, to); err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ package reseller
 import (
 	"context"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 
@@ -209,16 +208,8 @@ func withdrawListCommand(a *cmdutil.App) *cobra.Command {
 		Use:               "list ID",
 		Short:             "List a reseller's withdrawals, the whole list or a part of it",
 		ValidArgsFunction: completeResellers(a),
-	}, func(s *cmdutil.Session, client *api.Client, args []string) (orders.List, error) {
-		id, err := findReseller(s, client, args[0])
-		return orders.List{
-			Page: func(filter api.WithdrawalFilter, page, size int) (api.WithdrawalPage, error) {
-				return client.Resellers.Withdrawals(s.Ctx, id, filter, page, size)
-			},
-			All: func(filter api.WithdrawalFilter, opts api.ListOptions) iter.Seq2[api.Withdrawal, error] {
-				return client.Resellers.AllWithdrawals(s.Ctx, id, filter, opts)
-			},
-		}, err
+	}, func(s *cmdutil.Session, client *api.Client, args []string) (id string, err error) {
+		return findReseller(s, client, args[0])
 	})
 }
 

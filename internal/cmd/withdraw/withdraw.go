@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 
 	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
@@ -134,16 +133,7 @@ func listCommand(a *cmdutil.App) *cobra.Command {
 	return orders.ListCommand(a, &cobra.Command{
 		Use:   "list",
 		Short: "List withdrawals, the whole list or a part of it",
-	}, func(s *cmdutil.Session, client *api.Client, _ []string) (orders.List, error) {
-		return orders.List{
-			Page: func(filter api.WithdrawalFilter, page, size int) (api.WithdrawalPage, error) {
-				return client.Withdrawals.List(s.Ctx, filter, page, size)
-			},
-			All: func(filter api.WithdrawalFilter, opts api.ListOptions) iter.Seq2[api.Withdrawal, error] {
-				return client.Withdrawals.All(s.Ctx, filter, opts)
-			},
-		}, nil
-	})
+	}, func(*cmdutil.Session, *api.Client, []string) (reseller string, err error) { return "", nil })
 }
 
 func waitCommand(a *cmdutil.App) *cobra.Command {
