@@ -1,7 +1,6 @@
 package reseller
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,11 +22,6 @@ import (
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
 )
-
-func invoiceCommand(a *cmdutil.App) *cobra.Command {
-	return cmdline.Group("invoice", "Look at a reseller's invoices", invoiceListCommand(a), invoiceGetCommand(a),
-		invoiceFinishedCommand(a))
-}
 
 func invoiceListCommand(a *cmdutil.App) *cobra.Command {
 	var l invoiceList
@@ -84,13 +78,6 @@ func answerView() render.View[json.RawMessage] {
 		Columns: []render.Column[json.RawMessage]{{Name: "answer", About: "what the service sent, as JSON",
 			Cell: func(m json.RawMessage) render.Cell { return render.JSONText(m) }}},
 	}
-}
-
-func invoiceGetCommand(a *cmdutil.App) *cobra.Command {
-	return aboutReseller(a, "get ID INVOICE", "Show one of a reseller's invoices", views.Invoices,
-		func(ctx context.Context, client *api.Client, id string, args []string) (api.Invoice, error) {
-			return client.Resellers.Invoice(ctx, id, args[1])
-		})
 }
 
 func invoiceFinishedCommand(a *cmdutil.App) *cobra.Command {

@@ -23,8 +23,16 @@ import (
 // Command returns the reseller command.
 func Command(a *cmdutil.App) *cobra.Command {
 	return cmdline.Group("reseller", "Show resellers: rebates, balances, reports",
-		listCommand(a), resellerIDs(a), infoCommand(a), inviteCommand(a), statsCommand(a), reportCommand(a),
-		balanceCommand(a), rebateCommand(a), withdrawCommand(a), invoiceCommand(a))
+		listCommand(a), resellerIDs(a),
+		aboutReseller(a, "info ID", "Show one reseller", views.Resellers, (*api.Resellers).Info),
+		aboutReseller(a, "invite ID", "Show the invite that a reseller has accepted", views.Invites, (*api.Resellers).Invite),
+		statsCommand(a), reportCommand(a), balanceCommand(a), rebateCommand(a),
+		cmdline.Group("withdraw", "Look at a reseller's withdrawals", withdrawListCommand(a),
+			oneOfReseller(a, "get ID WITHDRAWAL", "Show one of a reseller's withdrawals", views.Withdrawals,
+				(*api.Resellers).Withdrawal)),
+		cmdline.Group("invoice", "Look at a reseller's invoices", invoiceListCommand(a),
+			oneOfReseller(a, "get ID INVOICE", "Show one of a reseller's invoices", views.Invoices, (*api.Resellers).Invoice),
+			invoiceFinishedCommand(a)))
 }
 
 // findReseller returns the id of the reseller that text names by its id or its label. A label must be unique.
@@ -58,8 +66,20 @@ func labelled(all []api.Reseller, text string) (string, error) {
 }
 
 // aboutReseller returns a command that reads one thing about one reseller.
-func aboutReseller[T any](a *cmdutil.App, use, short string, view func(money.Registry) render.View[T],
-	read func(ctx context.Context, client *api.Client, id string, args []string) (T, error)) *cobra.Command {
+func aboutReseller[T any](
+	a *cmdutil.App, use, short string, view func(money.Registry) render.View[T],
+	read func(of *api.Resellers, ctx context.Context, id string) (T, error),
+) *cobra.Command {
+	return oneOfReseller(a, use, short, view, func(of *api.Resellers, ctx context.Context, id, _ string) (T, error) {
+		return read(of, ctx, id)
+	})
+}
+
+// oneOfReseller returns a command that reads one of the things that a reseller has, which its last argument names.
+func oneOfReseller[T any](
+	a *cmdutil.App, use, short string, view func(money.Registry) render.View[T],
+	read func(of *api.Resellers, ctx context.Context, id, thing string) (T, error),
+) *cobra.Command {
 	return cmdutil.ReadCommand(a, view, &cobra.Command{
 		Use:               use,
 		Short:             short,
@@ -69,7 +89,7 @@ func aboutReseller[T any](a *cmdutil.App, use, short string, view func(money.Reg
 		if err != nil {
 			return value, err
 		}
-		return read(s.Ctx, client, id, args)
+		return read(client.Resellers, s.Ctx, id, args[len(args)-1])
 	})
 }
 
@@ -136,20 +156,6 @@ func idView(money.Registry) render.View[string] {
 		render.Column[string]{Name: "id", About: "the service's id of the reseller", Cell: render.Text})
 }
 
-func infoCommand(a *cmdutil.App) *cobra.Command {
-	return aboutReseller(a, "info ID", "Show one reseller", views.Resellers,
-		func(ctx context.Context, client *api.Client, id string, _ []string) (api.Reseller, error) {
-			return client.Resellers.Info(ctx, id)
-		})
-}
-
-func inviteCommand(a *cmdutil.App) *cobra.Command {
-	return aboutReseller(a, "invite ID", "Show the invite that a reseller has accepted", views.Invites,
-		func(ctx context.Context, client *api.Client, id string, _ []string) (api.Invite, error) {
-			return client.Resellers.Invite(ctx, id)
-		})
-}
-
 // completeResellers offers ids and labels. It asks the service, and offers nothing if that fails.
 func completeResellers(a *cmdutil.App) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, given []string, _ string) (offers []string, _ cobra.ShellCompDirective) {
@@ -199,10 +205,6 @@ func resellerColumns[T any](named func(T) namedReseller) []render.Column[T] {
 	}
 }
 
-func withdrawCommand(a *cmdutil.App) *cobra.Command {
-	return cmdline.Group("withdraw", "Look at a reseller's withdrawals", withdrawListCommand(a), withdrawGetCommand(a))
-}
-
 func withdrawListCommand(a *cmdutil.App) *cobra.Command {
 	return orders.ListCommand(a, &cobra.Command{
 		Use:               "list ID",
@@ -211,11 +213,4 @@ func withdrawListCommand(a *cmdutil.App) *cobra.Command {
 	}, func(s *cmdutil.Session, client *api.Client, args []string) (id string, err error) {
 		return findReseller(s, client, args[0])
 	})
-}
-
-func withdrawGetCommand(a *cmdutil.App) *cobra.Command {
-	return aboutReseller(a, "get ID WITHDRAWAL", "Show one of a reseller's withdrawals", views.Withdrawals,
-		func(ctx context.Context, client *api.Client, id string, args []string) (api.Withdrawal, error) {
-			return client.Resellers.Withdrawal(ctx, id, args[1])
-		})
 }
