@@ -240,6 +240,11 @@ func NewCommand[T any](
 	return WithView(a, form, view, cmd)
 }
 
+// StructView makes the view of a command that prints structs without amounts. --quiet prints their field id.
+func StructView[T any](id string) func(money.Registry) render.View[T] {
+	return func(money.Registry) render.View[T] { return render.Struct[T](id) }
+}
+
 // ReadCommand completes a command that prints the value that read gets from the service.
 func ReadCommand[T any](
 	a *App, view func(money.Registry) render.View[T], cmd *cobra.Command,

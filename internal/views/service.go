@@ -58,9 +58,6 @@ type Created struct {
 	ExternalOrderID string `json:"external_order_id,omitempty" column:"own: your own number for it"`
 }
 
-// Creations is the view of the ids that a create returned.
-func Creations(money.Registry) render.View[Created] { return render.Struct[Created]("id") }
-
 // Invoices is the view of an invoice.
 func Invoices(m money.Registry) render.View[api.Invoice] {
 	type row = api.Invoice

@@ -8,9 +8,7 @@ import (
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
 	"example.com/till/internal/exit"
-	"example.com/till/internal/money"
 	"example.com/till/internal/near"
-	"example.com/till/internal/render"
 	"example.com/till/internal/terminal"
 	"example.com/till/pkg/api"
 	"github.com/spf13/cobra"
@@ -113,7 +111,7 @@ func logoutCommand(a *cmdutil.App) *cobra.Command {
 }
 
 func statusCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.NewCommand(a, cmdutil.One, keyView, &cobra.Command{
+	return cmdutil.NewCommand(a, cmdutil.One, cmdutil.StructView[keyRow]("source"), &cobra.Command{
 		Use:   "status",
 		Short: "Show where the key comes from, and try it",
 	}, func(s *cmdutil.Session, out cmdutil.Output[keyRow], _ []string) error {
@@ -140,8 +138,6 @@ type keyRow struct {
 	Source   string `json:"source" column:"own: where the key comes from"`
 	Accepted bool   `json:"accepted" column:"value: whether the service accepted the key"`
 }
-
-func keyView(money.Registry) render.View[keyRow] { return render.Struct[keyRow]("source") }
 
 // withSource adds the source of the key to err, except to an error about a refused key or an interruption.
 func withSource(err error, source config.Origin) error {

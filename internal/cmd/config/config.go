@@ -5,8 +5,6 @@ import (
 	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
-	"example.com/till/internal/money"
-	"example.com/till/internal/render"
 	"github.com/spf13/cobra"
 )
 
@@ -17,15 +15,13 @@ func Command(a *cmdutil.App) *cobra.Command {
 }
 
 func showCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.NewCommand(a, cmdutil.List, settingView, &cobra.Command{
+	return cmdutil.NewCommand(a, cmdutil.List, cmdutil.StructView[config.Row]("name"), &cobra.Command{
 		Use:   "show",
 		Short: "Show every setting and where it comes from",
 	}, func(s *cmdutil.Session, out cmdutil.Output[config.Row], _ []string) error {
 		return out.Slice(s.Explain(s.Keys))
 	})
 }
-
-func settingView(money.Registry) render.View[config.Row] { return render.Struct[config.Row]("name") }
 
 func pathCommand(a *cmdutil.App) *cobra.Command {
 	view := cmdutil.PathView("path of the configuration file")

@@ -14,7 +14,6 @@ import (
 	"example.com/till/internal/exit"
 	"example.com/till/internal/money"
 	"example.com/till/internal/near"
-	"example.com/till/internal/render"
 	"github.com/spf13/cobra"
 )
 
@@ -25,7 +24,7 @@ func CurrencyCommand(a *cmdutil.App) *cobra.Command {
 }
 
 func currencyListCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.NewCommand(a, cmdutil.List, currencyView, &cobra.Command{
+	return cmdutil.NewCommand(a, cmdutil.List, cmdutil.StructView[currencyRow]("code"), &cobra.Command{
 		Use:   "list",
 		Short: "List the currencies that the profile in use knows",
 	}, func(s *cmdutil.Session, out cmdutil.Output[currencyRow], _ []string) error {
@@ -150,5 +149,3 @@ func newCurrencyRow(e money.Entry, from string) currencyRow {
 	}
 	return row
 }
-
-func currencyView(money.Registry) render.View[currencyRow] { return render.Struct[currencyRow]("code") }

@@ -17,8 +17,6 @@ import (
 	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
-	"example.com/till/internal/money"
-	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
@@ -31,7 +29,7 @@ func ServiceCommand(a *cmdutil.App) *cobra.Command {
 
 func serviceCheckCommand(a *cmdutil.App) *cobra.Command {
 	var write bool
-	cmd := cmdutil.NewCommand(a, cmdutil.List, findingView, &cobra.Command{
+	cmd := cmdutil.NewCommand(a, cmdutil.List, cmdutil.StructView[finding]("choice"), &cobra.Command{
 		Use:   "check",
 		Short: "Find out what the service does where the interface is silent",
 	}, func(s *cmdutil.Session, out cmdutil.Output[finding], _ []string) error {
@@ -71,8 +69,6 @@ func useSettings(a *cmdutil.App, s *cmdutil.Session, settings []string, write bo
 	}
 	return s.Note("written into the profile %s: %s", s.Profile, strings.Join(settings, ", "))
 }
-
-func findingView(money.Registry) render.View[finding] { return render.Struct[finding]("choice") }
 
 // resellers looks at the answers about resellers and invites. What the service refuses there does not fail,
 // because a merchant's key may have no right to it.

@@ -28,7 +28,7 @@ func createCommand(a *cmdutil.App) *cobra.Command {
 	var currency string
 	var goods items
 	var number int64
-	cmd := cmdutil.NewCommand(a, cmdutil.One, views.Creations, &cobra.Command{
+	cmd := cmdutil.NewCommand(a, cmdutil.One, cmdutil.StructView[views.Created]("id"), &cobra.Command{
 		Use:   "create --title T --currency C --item NAME=AMOUNT...",
 		Short: "Make an invoice and print its id",
 	}, func(s *cmdutil.Session, out cmdutil.Output[views.Created], _ []string) error {

@@ -182,10 +182,6 @@ type approverLine struct {
 	Seen        string `json:"seen" column:"time detail: when the signature was recorded with the run"`
 }
 
-func approverView(money.Registry) render.View[approverLine] {
-	return render.Struct[approverLine]("principal")
-}
-
 // showApprovals shows who has signed a plan, in the files next to it and in the journal, and who may. It says
 // what payout apply would say.
 func showApprovals(s *cmdutil.Session, p *payout.Plan, out cmdutil.Output[approverLine]) error {

@@ -31,7 +31,7 @@ import (
 )
 
 func rehearseCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.NewCommand(a, cmdutil.One, rehearsalView, &cobra.Command{
+	return cmdutil.NewCommand(a, cmdutil.One, cmdutil.StructView[rehearsal]("digest"), &cobra.Command{
 		Use:               "rehearse PLAN",
 		Short:             "Pay a plan in a sandbox of its own, where things go wrong",
 		ValidArgsFunction: cmdline.FileNames,
@@ -366,5 +366,3 @@ func (r rehearsal) text(width int) string {
 	}
 	return text
 }
-
-func rehearsalView(money.Registry) render.View[rehearsal] { return render.Struct[rehearsal]("digest") }

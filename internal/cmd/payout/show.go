@@ -28,7 +28,7 @@ func showCommand(a *cmdutil.App) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case approvals:
-				return show(a, cmd, args[0], approverView, showApprovals)
+				return show(a, cmd, args[0], cmdutil.StructView[approverLine]("principal"), showApprovals)
 			case changes:
 				return show(a, cmd, args[0], changeView, showChanges)
 			}

@@ -29,7 +29,7 @@ func createCommand(a *cmdutil.App) *cobra.Command {
 	var req api.CreateWithdrawal
 	var currency, amount, minor string
 	var duplicate, badAddress bool
-	cmd := cmdutil.NewCommand(a, cmdutil.One, views.Creations, &cobra.Command{
+	cmd := cmdutil.NewCommand(a, cmdutil.One, cmdutil.StructView[views.Created]("id"), &cobra.Command{
 		Use:   "create --currency C --amount A --address ADDR",
 		Short: "Create one withdrawal, sent at most once",
 	}, func(s *cmdutil.Session, out cmdutil.Output[views.Created], _ []string) error {
