@@ -122,11 +122,6 @@ func newAnswer[T any](
 		})
 }
 
-// structView returns what makes a view of structs that show no amounts.
-func structView[T any](id string) func(money.Registry) render.View[T] {
-	return func(money.Registry) render.View[T] { return render.Struct[T](id) }
-}
-
 // tell sends a request that changes the sandbox, so it sends it at most once.
 func tell[T any](s *cmdutil.Session, path string, order any) (answer T, err error) {
 	cmdline.Declared(s.Cmd, cmdline.Sandbox)
@@ -245,7 +240,7 @@ func advanceCommand(a *cmdutil.App) *cobra.Command {
 
 func inviteRedeemCommand(a *cmdutil.App) *cobra.Command {
 	var label string
-	cmd := newAnswer(a, structView[redeemed]("id"), false, &cobra.Command{
+	cmd := newAnswer(a, cmdutil.StructView[redeemed]("id"), false, &cobra.Command{
 		Use:   "redeem INVITE",
 		Short: "Make a reseller from an invite of the sandbox",
 	}, func(s *cmdutil.Session, args []string) (redeemed, error) {
@@ -275,7 +270,7 @@ type sandboxTime struct {
 }
 
 func clockShowCommand(a *cmdutil.App) *cobra.Command {
-	return newAnswer(a, structView[sandboxTime]("now"), true, &cobra.Command{
+	return newAnswer(a, cmdutil.StructView[sandboxTime]("now"), true, &cobra.Command{
 		Use:   "show",
 		Short: "Show the sandbox's time",
 	}, func(s *cmdutil.Session, _ []string) (sandboxTime, error) {
@@ -284,7 +279,7 @@ func clockShowCommand(a *cmdutil.App) *cobra.Command {
 }
 
 func clockSetCommand(a *cmdutil.App) *cobra.Command {
-	return newAnswer(a, structView[sandboxTime]("now"), true, &cobra.Command{
+	return newAnswer(a, cmdutil.StructView[sandboxTime]("now"), true, &cobra.Command{
 		Use:   "set TIME",
 		Short: "Set the sandbox's clock",
 	}, func(s *cmdutil.Session, args []string) (moved sandboxTime, err error) {
@@ -297,7 +292,7 @@ func clockSetCommand(a *cmdutil.App) *cobra.Command {
 }
 
 func clockAdvanceCommand(a *cmdutil.App) *cobra.Command {
-	return newAnswer(a, structView[sandboxTime]("now"), true, &cobra.Command{
+	return newAnswer(a, cmdutil.StructView[sandboxTime]("now"), true, &cobra.Command{
 		Use:   "advance DURATION",
 		Short: "Advance the sandbox's clock",
 	}, func(s *cmdutil.Session, args []string) (moved sandboxTime, err error) {

@@ -20,7 +20,7 @@ var often = []string{"first_page", "default_page_size", "list_order", "withdrawa
 
 func settingsCommand(a *cmdutil.App) *cobra.Command {
 	var every bool
-	cmd := cmdutil.WithView(a, cmdutil.OneOrList, structView[setting]("name"), &cobra.Command{
+	cmd := cmdutil.WithView(a, cmdutil.OneOrList, cmdutil.StructView[setting]("name"), &cobra.Command{
 		Use:               "settings [SETTING]",
 		Short:             "List the choices that the sandbox makes, for --set",
 		ValidArgsFunction: cobra.FixedCompletions(describedSettings(""), cobra.ShellCompDirectiveNoFileComp),
@@ -129,7 +129,7 @@ type settingValue struct {
 }
 
 func settingsSetCommand(a *cmdutil.App) *cobra.Command {
-	return newControl(a, cmdutil.List, structView[settingValue]("name"), &cobra.Command{
+	return newControl(a, cmdutil.List, cmdutil.StructView[settingValue]("name"), &cobra.Command{
 		Use:   "set NAME=VALUE...",
 		Short: "Change settings of a sandbox while it runs",
 		Args: func(cmd *cobra.Command, given []string) error {

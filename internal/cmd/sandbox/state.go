@@ -32,7 +32,7 @@ type sandboxState struct {
 
 func resetCommand(a *cmdutil.App) *cobra.Command {
 	var to string
-	cmd := newAnswer(a, structView[sandboxState]("id"), true, &cobra.Command{
+	cmd := newAnswer(a, cmdutil.StructView[sandboxState]("id"), true, &cobra.Command{
 		Use:   "reset",
 		Short: "Reset the sandbox to its start",
 	}, func(s *cmdutil.Session, _ []string) (sandboxState, error) {
@@ -71,7 +71,7 @@ func refusedInput(err error, prefix string) error {
 }
 
 func seedCommand(a *cmdutil.App) *cobra.Command {
-	return newAnswer(a, structView[sandboxState]("id"), true, &cobra.Command{
+	return newAnswer(a, cmdutil.StructView[sandboxState]("id"), true, &cobra.Command{
 		Use:               "seed FILE",
 		Short:             "Reset the sandbox to the contents of a file",
 		ValidArgsFunction: cmdline.FileNames,
