@@ -264,14 +264,14 @@ func setApprovals(s *cmdutil.Session, number, reason string) error {
 // demandLine is what an account required from a moment on, as JSON.
 type demandLine struct {
 	Number    int64       `json:"number"` // an attempt names it
-	At        string      `json:"at"`
-	Required  int         `json:"required"`
-	Above     []aboveLine `json:"above"`     // totals up to which no approval is needed
-	Approvers string      `json:"approvers"` // the file of those who may
-	Digest    string      `json:"digest"`    // of the keys in that file
-	Reason    string      `json:"reason"`    // of the person who decided it; empty: a profile requires it
-	User      string      `json:"user"`
-	Host      string      `json:"host"`
+	At        string      `json:"at" column:"time: from when on"`
+	Required  int         `json:"required" column:"value: how many persons must approve"`
+	Above     []aboveLine `json:"above"` // totals up to which no approval is needed
+	Approvers string      `json:"approvers" column:"own: the file of those who may approve"`
+	Digest    string      `json:"digest"` // of the keys in that file
+	Reason    string      `json:"reason" column:"own: why a person decided it; empty: a profile requires it"`
+	User      string      `json:"user" column:"own: who was at the keyboard"`
+	Host      string      `json:"host" column:"own: on which machine"`
 }
 
 type aboveLine struct {
@@ -294,25 +294,18 @@ func newDemandLine(m money.Registry, d approval.Demand) demandLine {
 
 func demandView(m money.Registry) render.View[approval.Demand] {
 	type row = approval.Demand
-	text := render.Field[row, string]
-	texts := func(d row) string {
-		var all []string
-		for _, line := range newDemandLine(m, d).Above {
-			all = append(all, line.Pays)
-		}
-		return strings.Join(all, ", ")
-	}
-	return views.Of(func(d row) string { return strconv.Itoa(d.Required) },
-		render.Encoded(func(d row) demandLine { return newDemandLine(m, d) }),
-		render.Field("at", "from when on", views.MomentCell, func(d row) time.Time { return d.At }),
-		render.Field("required", "how many persons must approve", render.Int, func(d row) int64 { return int64(d.Required) }),
-		text("above", "totals up to which no approval is needed", render.Own, texts),
-		text("approvers", "the file of those who may approve", render.Own, func(d row) string { return d.Approvers }),
-		text("digest", "digest of the keys in that file; a table has its beginning", render.Own,
-			func(d row) string { return d.Digest[:min(len(d.Digest), 8)] }),
-		text("reason", "why a person decided it; empty: a profile requires it", render.Own,
-			func(d row) string { return d.Reason }),
-		text("user", "who was at the keyboard", render.Own, func(d row) string { return d.User }),
-		text("host", "on which machine", render.Own, func(d row) string { return d.Host })).
+	view := render.Map(render.Struct[demandLine](""), func(d row) demandLine { return newDemandLine(m, d) })
+	view.ID = func(d row) string { return strconv.Itoa(d.Required) }
+	view.Columns = append(view.Columns,
+		render.Field("above", "totals up to which no approval is needed", render.Own, func(d row) string {
+			var all []string
+			for _, line := range newDemandLine(m, d).Above {
+				all = append(all, line.Pays)
+			}
+			return strings.Join(all, ", ")
+		}),
+		render.Field("digest", "digest of the keys in that file; a table has its beginning", render.Own,
+			func(d row) string { return d.Digest[:min(len(d.Digest), 8)] }))
+	return view.Select("at", "required", "above", "approvers", "digest", "reason", "user", "host").
 		Default("at", "required", "above", "approvers", "digest", "reason")
 }
