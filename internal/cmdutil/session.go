@@ -333,22 +333,9 @@ func RefusedKey(err error, source config.Origin) error {
 	if r.Code != exit.Unauthorized || errors.As(err, &own) && own.Code == exit.Unauthorized {
 		return err
 	}
-	r.Msg, r.Hint = fmt.Sprintf("%v; the key came from %s", err, source.Phrase()), otherKey(source)
-	return &r
-}
-
-func otherKey(source config.Origin) payout.Hint {
-	switch {
-	case source.Kind == config.FromKeyring:
-		return payout.NewHint("put another in its place", "auth", "login")
-	case source.Kind == config.FromFlag:
-		return payout.NewHint("name the file of another key")
-	case source.Kind == config.FromVariable:
-		return payout.NewHint("set the variable to another key, or unset it")
-	case source.Setting == "api_key_command":
-		return payout.NewHint("run the command by hand to see which key it prints")
-	case source.Setting == "api_key_file":
-		return payout.NewHint("put another key into the file")
+	r.Msg = fmt.Sprintf("%v; the key came from %s", err, source.Phrase())
+	if r.Hint = payout.NewHint("put another in its place"); source.Kind == config.FromKeyring {
+		r.Hint.Command = []string{"auth", "login"}
 	}
-	return payout.NewHint("see", "auth", "status")
+	return &r
 }
