@@ -162,7 +162,7 @@ func (o Output[T]) List(items iter.Seq2[T, error]) error {
 }
 
 // Slice prints a list.
-func (o Output[T]) Slice(items []T) error { return o.List(Limited(items, 0)) }
+func (o Output[T]) Slice(items []T) error { return o.List(Each(items)) }
 
 // listWriter is standard output for a list, which may be endless. A reader that does not read must not keep
 // the program from ending.
@@ -184,11 +184,11 @@ func (l listWriter) Write(p []byte) (int, error) {
 	return terminal.Interruptibly(l.late, func() (int, error) { return l.w.Write(p) })
 }
 
-// Limited returns the first limit items, or all if limit is 0.
-func Limited[T any](items []T, limit int) iter.Seq2[T, error] {
+// Each yields the items of a list that is complete.
+func Each[T any](items []T) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		for i, item := range items {
-			if limit > 0 && i == limit || !yield(item, nil) {
+		for _, item := range items {
+			if !yield(item, nil) {
 				return
 			}
 		}

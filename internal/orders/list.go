@@ -124,7 +124,7 @@ func (l listOf) page(ctx context.Context, page, size int) (iter.Seq2[api.Withdra
 	} else {
 		got, err = l.client.Resellers.Withdrawals(ctx, l.reseller, l.filter, page, size)
 	}
-	return cmdutil.Limited(got.Items, 0), err
+	return cmdutil.Each(got.Items), err
 }
 
 func (l listOf) all(ctx context.Context, opts api.ListOptions) iter.Seq2[api.Withdrawal, error] {

@@ -13,7 +13,6 @@ import (
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
-	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
 )
 
@@ -97,9 +96,9 @@ func (c *checker) readList(s *cmdutil.Session, client *api.Client, filter api.Wi
 	defer cancel()
 	for w, err := range client.Withdrawals.All(ctx, filter, api.ListOptions{FirstPage: s.PageBase()}) {
 		if err != nil && ctx.Err() != nil && s.Ctx.Err() == nil {
-			return &exit.Error{Code: exit.ReadFailed, Err: err,
-				Msg:  fmt.Sprintf("the service's list could not be read within %s (lookup_timeout)", s.LookupTimeout),
-				Hint: payout.NewHint("name one currency, or give it more time with lookup_timeout in the profile")}
+			return exit.Failure(exit.ReadFailed, err,
+				fmt.Sprintf("the service's list could not be read within %s (lookup_timeout)", s.LookupTimeout),
+				"name one currency, or give it more time with lookup_timeout in the profile")
 		}
 		if err != nil {
 			return err

@@ -76,10 +76,9 @@ func differ(c payout.Comparison, period bool) error {
 		if period {
 			accept = "to accept what a check of the whole list shows"
 		}
-		return &exit.Error{Code: exit.Conflict,
-			Msg: "the journal and the service's list do not agree about " + cmdutil.CountOf(len(c.Differences), "withdrawal"),
-			Hint: payout.NewHint("see the history of an order with till journal show ORDER; "+accept,
-				"journal", "check", "--accept", "REASON")}
+		return exit.Failure(exit.Conflict, nil,
+			"the journal and the service's list do not agree about "+cmdutil.CountOf(len(c.Differences), "withdrawal"),
+			"see the history of an order with till journal show ORDER; "+accept, "journal", "check", "--accept", "REASON")
 	case c.Surplus > 0:
 		return exit.Refusal(payout.RuleList,
 			fmt.Sprintf("the service counts %s more than its list shows", cmdutil.CountOf(int(c.Surplus), "withdrawal")),

@@ -220,7 +220,7 @@ func (a *applying) try(client *api.Client) (err error) {
 	if a.sender, err = a.SenderToTry(client); err != nil {
 		return err
 	}
-	due, tally := cmdutil.Limited(a.plan.Rows, 0), payout.Tally{Rows: len(a.plan.Rows)}
+	due, tally := cmdutil.Each(a.plan.Rows), payout.Tally{Rows: len(a.plan.Rows)}
 	if a.sender == nil {
 		err = checkWithoutJournal(a.Session, a.plan, a.flags.Approvals)
 	} else {

@@ -19,7 +19,6 @@ import (
 	"example.com/till/internal/report"
 	"example.com/till/internal/views"
 	"example.com/till/pkg/api"
-	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
 )
 
@@ -102,8 +101,7 @@ func invoiceFinishedCommand(a *cmdutil.App) *cobra.Command {
 		}
 		printed := out.Bare(finished, fmt.Sprint(finished))
 		if exitStatus && !finished {
-			return exit.WithPrintError(&exit.Error{Code: exit.NotYet,
-				Msg: "invoice " + args[1] + " is not finished", Hint: payout.NewHint("ask again later")}, printed)
+			return exit.WithPrintError(exit.Failure(exit.NotYet, nil, "invoice "+args[1]+" is not finished", "ask again later"), printed)
 		}
 		return printed
 	})
@@ -177,7 +175,7 @@ func (l *invoiceList) run(s *cmdutil.Session, out cmdutil.Output[api.Invoice], r
 		return cmdutil.Output[json.RawMessage]{Session: s, View: answerView()}.One(answer)
 	case paged || s.Render.Width > 0 && !chooses:
 		l.noteFull(paged, invoices)
-		return out.List(l.chosen(cmdutil.Limited(invoices, 0)))
+		return out.List(l.chosen(cmdutil.Each(invoices)))
 	}
 	return out.List(l.chosen(pagesFrom(invoices, read)))
 }

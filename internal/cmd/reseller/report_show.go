@@ -212,7 +212,7 @@ func (p *reporting) standings() error {
 	if err := p.Write("\n" + heading + "\n"); err != nil {
 		return err
 	}
-	return v.List(p.IO.Out, o, cmdutil.Limited(shown, 0))
+	return v.List(p.IO.Out, o, cmdutil.Each(shown))
 }
 
 // shownStandings returns all resellers or, with --top, those that have a row.

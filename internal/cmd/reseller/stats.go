@@ -119,5 +119,5 @@ func printCounts(s *cmdutil.Session, rows []statsRow, labels bool) error {
 	}
 	o := s.Render
 	o.Sort = ""
-	return view.List(s.IO.Out, o, cmdutil.Limited(rows, 0))
+	return view.List(s.IO.Out, o, cmdutil.Each(rows))
 }
