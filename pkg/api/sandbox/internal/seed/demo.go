@@ -2,83 +2,14 @@ package seed
 
 import (
 	"cmp"
-	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
 	"time"
 
 	"example.com/till/pkg/api/sandbox/internal/money"
-	"example.com/till/pkg/api/sandbox/internal/store"
 )
-
-const seedUnits = 1_000_000
-
-// A Maker makes the first change of a state from a seed.
-type Maker struct {
-	Terms       *store.Terms
-	Clock       func() time.Time // the machine's
-	MerchantKey store.KeyHash
-	CheckKey    func(key string) error // returns an error for an invalid key of a reseller
-	Operations  []string               // the operations that faults can name
-	SeededIDs   bool                   // each seed has the same ids every time
-}
-
-// newIDs returns the maker of the ids of a state that begins with a seed. The ids depend on the seed, so that
-// those of a dump do not come again.
-func (o *Maker) newIDs(seed []byte) *store.IDs {
-	if !o.SeededIDs {
-		return store.NewIDs("")
-	}
-	return store.NewIDs(fmt.Sprintf("%x", sha256.Sum256(seed)))
-}
-
-// Named returns the change that begins a new state with a named seed. It fills a separate store with the
-// seed, so that everything becomes one change.
-func (o *Maker) Named(name string) (store.Change, error) {
-	ids := o.newIDs([]byte(name))
-	b := store.Beginning{ID: store.NewUUID(), Merchant: ids.UUID("merchant"), IDs: ids}
-	c := store.Change{Begin: &b}
-	p := &planter{merchant: b.Merchant, now: o.Clock()}
-	terms := *o.Terms
-	terms.Pace, terms.InvoiceExpiry = nil, 0 // the clock changes nothing
-	p.Store = store.New(&terms, func() time.Time { return p.now },
-		func(*store.State, *store.Withdrawal) (*store.Delivery, []store.Change) { return nil, nil })
-	p.check(p.Begin(c, &terms, func() {}))
-	p.Made = func(next store.Change) { c.Then = append(c.Then, next) }
-	switch name {
-	case "none":
-	case "":
-		p.fund()
-	case "demo":
-		p.fund()
-		p.demo()
-	default:
-		p.err = fmt.Errorf("there is no seed %q; use demo or none, or leave it out for funds in every currency", name)
-	}
-	return c, p.err
-}
-
-type planter struct {
-	*store.Store
-	merchant string
-	now      time.Time // the store's clock, which the planter sets
-	today    time.Time // when the seed is made; the demo has nothing later
-	err      error     // the first one; the store is of no use then
-}
-
-func (s *planter) check(err error) { s.err = cmp.Or(s.err, err) }
-
-func (s *planter) fund() {
-	for _, c := range s.Terms().Currencies {
-		s.check(s.Fund(c.Code, freshFunds(c)))
-	}
-}
-
-func freshFunds(c money.Currency) int64 {
-	minor, _ := money.ParseDecimal(strconv.Itoa(seedUnits), c.Decimals)
-	return minor
-}
 
 type demoSeller struct {
 	label      string // "": the merchant itself
@@ -101,132 +32,119 @@ var demoSellers = []demoSeller{
 
 const demoMonths = 6 // before the current one
 
+// A demo is the seed of the demo, as it is made.
+type demo struct {
+	*seedReader // that will read it; now is today, and nothing is later
+	lists       map[string][]record
+}
+
+type record map[string]any
+
+func (d *demo) add(list string, r record) { d.lists[list] = append(d.lists[list], r) }
+
+func (p *seedReader) demo() []byte {
+	d := &demo{p, map[string][]record{}}
+	begin := time.Date(d.now.Year(), d.now.Month()-demoMonths, 1, 9, 0, 0, 0, time.UTC)
+	for _, s := range demoSellers {
+		if s.label != "" {
+			d.add("invites", record{"id": d.maker.UUID("sent"), "label": s.label, "created": begin})
+			d.add("resellers", record{"id": d.maker.UUID("reseller"), "invite": s.label, "created": begin})
+		}
+		d.sell(s, begin)
+	}
+	d.add("invites", record{"id": d.maker.UUID("sent"), "created": d.now.AddDate(0, 0, -1)}) // it is not redeemed
+	d.withdrawals()
+	text, _ := json.Marshal(d.lists) // plain data
+	return text
+}
+
+// at returns a time as it is written, but nothing later than today.
+func (d *demo) at(t time.Time) string {
+	if t.After(d.now) {
+		t = d.now
+	}
+	return t.Format(time.RFC3339)
+}
+
 // recent returns the k-th of n times in the last six days, or since the month began if that is later. So a
 // report of the last seven days has all of them at any time, and so does one of the current month.
-func (s *planter) recent(k, n int) time.Time {
-	begin := time.Date(s.today.Year(), s.today.Month(), 1, 0, 0, 0, 0, time.UTC)
-	if late := s.today.AddDate(0, 0, -6); late.After(begin) {
+func (d *demo) recent(k, n int) time.Time {
+	begin := time.Date(d.now.Year(), d.now.Month(), 1, 0, 0, 0, 0, time.UTC)
+	if late := d.now.AddDate(0, 0, -6); late.After(begin) {
 		begin = late
 	}
-	return begin.Add(s.today.Sub(begin) * time.Duration(k) / time.Duration(n))
+	return begin.Add(d.now.Sub(begin) * time.Duration(k) / time.Duration(n))
 }
 
-// wait moves the clock forward, but not beyond today.
-func (s *planter) wait(d time.Duration) {
-	if s.now = s.now.Add(d); s.now.After(s.today) {
-		s.now = s.today
-	}
-}
-
-func (s *planter) demo() {
-	s.today = s.Now()
-	begin := time.Date(s.today.Year(), s.today.Month()-demoMonths, 1, 9, 0, 0, 0, time.UTC)
-	first := "" // id of the first reseller
-	for _, d := range demoSellers {
-		id := s.merchant
-		if d.label != "" {
-			s.now = begin
-			var err error
-			id, err = s.RedeemInvite(s.invite(), d.label, store.HashKey(s.IDs().Text("key")))
-			s.check(err)
-			first = cmp.Or(first, id)
-		}
-		s.sell(id, d, begin)
-	}
-	s.now = s.today.AddDate(0, 0, -1)
-	s.invite() // this one is not redeemed
-	s.withdrawals(first)
-}
-
-func (s *planter) invite() string {
-	v, err := s.AddInvite(s.IDs().UUID("sent"))
-	s.check(err)
-	return v.ID
-}
-
-func (s *planter) sell(account string, d demoSeller, begin time.Time) {
+func (d *demo) sell(s demoSeller, begin time.Time) {
 	for month := range demoMonths + 1 {
-		count := d.perMonth + month
+		count := s.perMonth + month
 		if month == demoMonths {
-			count = d.perMonth
+			count = s.perMonth
 		}
 		for n := range count {
 			// No month has invoices in its last week: on the first days of the next one, they would be
 			// among those of the last seven days.
-			s.now = begin.AddDate(0, month, n*20/count).Add(time.Duration(n%9) * time.Hour)
+			at := begin.AddDate(0, month, n*20/count).Add(time.Duration(n%9) * time.Hour)
 			if month == demoMonths {
-				s.now = s.recent(n, count)
+				at = d.recent(n, count)
 			}
-			s.invoice(account, d.currencies[n%len(d.currencies)], d.cents*int64(1+n+month), n)
+			d.invoice(cmp.Or(s.label, d.merchant), s.currencies[n%len(s.currencies)], s.cents*int64(1+n+month), n, at)
 		}
 	}
 }
 
-func (s *planter) worth(cents int64, currency string) int64 {
-	minor, err := s.Terms().Debit(money.Amount{Code: "Usd", Minor: cents}, currency)
-	s.check(err)
+func (d *demo) worth(cents int64, currency string) int64 {
+	minor, err := d.Terms.Debit(money.Amount{Code: "Usd", Minor: cents}, currency)
+	d.err = cmp.Or(d.err, err)
 	return minor
 }
 
 // invoice adds an invoice. Of every seven, one keeps waiting and one expires; the others are paid.
-func (s *planter) invoice(account, currency string, cents int64, n int) {
-	number, amount := int64(1000+n), s.worth(cents, currency)
-	v := &store.Invoice{
-		ID:       s.IDs().UUID("invoice"),
-		Account:  account,
-		Number:   &number,
-		Title:    fmt.Sprintf("Order %d", number),
-		Currency: currency,
-		Items:    []store.Item{{Name: "Goods", Amount: strconv.FormatInt(amount, 10)}},
-		Total:    amount,
-	}
-	s.check(s.AddInvoice(v))
+func (d *demo) invoice(account, currency string, cents int64, n int, at time.Time) {
+	v := record{"id": d.maker.UUID("invoice"), "account": account, "number": 1000 + n, "title": fmt.Sprint("Order ", 1000+n),
+		"currency": currency, "items": []record{{"name": "Goods", "amount": d.worth(cents, currency)}}, "created": d.at(at)}
 	switch n % 7 {
 	case 6:
 	case 5:
-		s.wait(24 * time.Hour)
-		s.check(s.ExpireInvoice(v.ID))
+		v["expired_at"] = d.at(at.Add(24 * time.Hour))
 	default:
-		s.wait(20 * time.Minute)
-		s.check(s.Pay(v.ID, "never"))
+		v["paid_at"] = d.at(at.Add(20 * time.Minute))
 	}
+	d.add("invoices", v)
 }
 
 // withdrawals adds one withdrawal of the merchant for each status, whatever the settings call it, and then
 // one of a reseller, all of them recent.
-func (s *planter) withdrawals(reseller string) {
-	flow := &s.Terms().Flow
-	amounts := []money.Amount{{Code: "Btc", Minor: 150_000}, {Code: "UsdtTrc20", Minor: 25_000_000},
-		{Code: "Eth", Minor: 900_000_000}, {Code: "Ltc", Minor: 70_000_000}, {Code: "Jpy", Minor: 12_000}}
+func (d *demo) withdrawals() {
+	flow := &d.Terms.Flow
+	amounts := []string{"0.0015 Btc", "25 UsdtTrc20", "0.9 Eth", "0.7 Ltc", "12000 Jpy"}
 	statuses := slices.DeleteFunc(slices.Clone(flow.Statuses),
 		func(status string) bool { return flow.Way(status) == nil })
 	for i, status := range statuses {
-		s.now = s.recent(i, len(statuses)+1)
-		s.withdrawal(&store.Withdrawal{
-			Account: s.merchant,
-			Amount:  amounts[i%len(amounts)],
-			Address: fmt.Sprintf("demo-address-%d", i+1),
-			OrderID: strconv.Itoa(4711 + i),
-		}, status)
+		d.withdrawal(record{
+			"amount":   amounts[i%len(amounts)],
+			"address":  fmt.Sprintf("demo-address-%d", i+1),
+			"order_id": strconv.Itoa(4711 + i),
+		}, status, d.recent(i, len(statuses)+1))
 	}
-	s.now = s.recent(len(statuses), len(statuses)+1)
 	status := flow.First
 	if next := flow.Next[status]; len(next) > 0 {
 		status = next[0]
 	}
-	s.withdrawal(&store.Withdrawal{
-		Account: reseller,
-		Amount:  money.Amount{Code: "Btc", Minor: s.worth(2_500, "Btc")}, // less than its first invoice in Btc
-		Address: "demo-address-of-a-reseller",
-	}, status)
+	code := cmp.Or(d.Terms.PaidIn, "Btc") // it has been paid in it, and more than it withdraws
+	d.withdrawal(record{
+		"account": demoSellers[1].label,
+		"amount":  money.Amount{Code: code, Minor: d.worth(2_500, code)},
+		"address": "demo-address-of-a-reseller",
+	}, status, d.recent(len(statuses), len(statuses)+1))
 }
 
-func (s *planter) withdrawal(w *store.Withdrawal, status string) {
-	w.ID, w.Currency = s.IDs().Withdrawal(s.Terms().IDFormat), w.Amount.Code
-	s.check(s.AddWithdrawal(w))
-	for _, next := range s.Terms().Flow.Way(status)[1:] {
-		s.wait(5 * time.Minute)
-		_, err := s.Advance(w.ID, next)
-		s.check(err)
+func (d *demo) withdrawal(w record, status string, at time.Time) {
+	var statuses []record
+	for i, reached := range d.Terms.Flow.Way(status) {
+		statuses = append(statuses, record{"status": reached, "at": d.at(at.Add(time.Duration(i) * 5 * time.Minute))})
 	}
+	w["statuses"] = statuses
+	d.add("withdrawals", w)
 }

@@ -5,6 +5,7 @@ package seed
 import (
 	"bytes"
 	"cmp"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,6 +20,34 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/store"
 	"example.com/till/pkg/api/sandbox/internal/wire"
 )
+
+const freshFunds = "1000000" // whole units of each currency
+
+// A Maker makes the first change of a state from a seed.
+type Maker struct {
+	Terms       *store.Terms
+	Clock       func() time.Time // the machine's
+	MerchantKey store.KeyHash
+	CheckKey    func(key string) error // returns an error for an invalid key of a reseller
+	Operations  []string               // the operations that faults can name
+	SeededIDs   bool                   // each seed has the same ids every time
+}
+
+// Named returns the change that begins a new state with a named seed.
+func (o *Maker) Named(name string) (store.Change, error) {
+	p := o.newReader([]byte(name))
+	p.merchant = p.maker.UUID("merchant")
+	switch name {
+	case "":
+		return p.read([]byte("{}"))
+	case "none":
+		return p.read([]byte(`{"balances":[]}`))
+	case "demo":
+		return p.read(p.demo())
+	}
+	return store.Change{},
+		fmt.Errorf("there is no seed %q; use demo or none, or leave it out for funds in every currency", name)
+}
 
 // A seedReader reads a seed in JSON, written by a person or by Dump, and completes it. It makes up what a
 // person leaves out if that follows from the rest or does not matter. A dump has a format line, which says
@@ -48,14 +77,25 @@ type seedReader struct {
 }
 
 // FromJSON returns the change that begins a state with a seed in JSON.
-func (o *Maker) FromJSON(text []byte) (store.Change, error) {
-	ids := o.newIDs(text)
-	p := &seedReader{
-		Maker: o, maker: ids, now: o.Clock(), ids: map[string]bool{}, accounts: map[string]string{},
+func (o *Maker) FromJSON(text []byte) (store.Change, error) { return o.newReader(text).read(text) }
+
+// newReader returns the reader of a seed. The ids that it makes depend on the seed if they are to be the same every
+// time, so that those of a dump do not come again.
+func (o *Maker) newReader(seed []byte) *seedReader {
+	ids := ""
+	if o.SeededIDs {
+		ids = fmt.Sprintf("%x", sha256.Sum256(seed))
+	}
+	return &seedReader{
+		Maker: o, maker: store.NewIDs(ids), now: o.Clock().UTC().Truncate(time.Second),
+		ids: map[string]bool{}, accounts: map[string]string{},
 		keys:   map[store.KeyHash]bool{store.KeyHash(strings.Repeat("0", 64)): true, o.MerchantKey: true},
 		stated: map[string]bool{}, books: map[store.Move]*big.Int{}, lines: map[store.Move]bool{},
 		invites: map[string]*store.Invite{}, byID: map[string]*store.Withdrawal{},
 	}
+}
+
+func (p *seedReader) read(text []byte) (store.Change, error) {
 	raw, err := decodeSeed(text)
 	if err == nil {
 		p.seed(wire.NewObject(raw, "", nil, &p.err))
@@ -65,7 +105,7 @@ func (o *Maker) FromJSON(text []byte) (store.Change, error) {
 		return store.Change{}, refusal.New(refusal.InvalidBody, "The seed is refused: %v", err)
 	}
 	offset := int64(time.Duration(p.ahead) * time.Second)
-	return store.Change{Begin: &store.Beginning{ID: store.NewUUID(), Merchant: p.merchant, IDs: ids}, Offset: &offset,
+	return store.Change{Begin: &store.Beginning{ID: store.NewUUID(), Merchant: p.merchant, IDs: p.maker}, Offset: &offset,
 		Then: append(p.records, store.Change{Moves: p.balances})}, nil
 }
 
@@ -99,8 +139,8 @@ func (p *seedReader) seed(in *wire.Object) {
 		in.FailAt("clock_ahead_seconds", "is more than a century")
 		return
 	}
-	p.now = p.now.Add(time.Duration(p.ahead) * time.Second).UTC().Truncate(time.Second)
-	p.merchant = p.id(in, "merchant_id")
+	p.now = p.now.Add(time.Duration(p.ahead) * time.Second)
+	p.merchant = cmp.Or(p.merchant, p.id(in, "merchant_id"))
 	p.accounts[p.merchant] = p.merchant
 	p.each(in, "invites", "id label created redeemed", p.invite)
 	p.each(in, "resellers", "id label invite api_key key created", p.reseller)
@@ -115,8 +155,8 @@ func (p *seedReader) seed(in *wire.Object) {
 	if !in.Has("balances") && !p.whole { // the merchant holds what it does in a fresh sandbox
 		p.stated[p.merchant] = true
 		for _, c := range p.Terms.Currencies {
-			p.balances = append(p.balances,
-				store.Move{Account: p.merchant, Book: store.Balance, Code: c.Code, Delta: freshFunds(c)})
+			minor, _ := money.ParseDecimal(freshFunds, c.Decimals)
+			p.balances = append(p.balances, store.Move{Account: p.merchant, Book: store.Balance, Code: c.Code, Delta: minor})
 		}
 	}
 	if p.err = in.Done(); p.err == nil {
