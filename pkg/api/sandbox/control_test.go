@@ -145,13 +145,10 @@ func TestRestoreRefuses(t *testing.T) {
 		{"withdrawals", "debit", "0"}, {"withdrawals", "order_id", `" "`}, {"withdrawals", "id", `""`},
 		{"withdrawals", "created", `"x"`}, {"swaps", "from", `"x"`}, {"swaps", "taken", "0"},
 		{"invoices", "callback", `"javascript:alert(1)"`},
-		{"deliveries", "id", `"x"`}, {"deliveries", "state", `"losing"`}, {"deliveries", "url", `""`},
-		{"deliveries", "due", `"2026-05-03T10:00:00+01:00"`}, {"deliveries", "body", `"{"`},
-		{"deliveries", "attempts", `[{"at":"2026-05-03T10:00:00+01:00","status":500}]`},
-		{"deliveries", "status", `"a b"`}, {"deliveries", "withdrawal", `"` + uuid("x") + `"`},
-		{"faults", "id", `"x"`}, {"faults", "id", `"0"`}, {"faults", "do", `"x"`}, {"faults", "on", `""`},
-		{"faults", "rate", "0"}, {"faults", "rate", "2"}, {"faults", "seed", "0"}, {"faults", "fired", "3"},
-		{"faults", "fired", "-1"}, {"faults", "seen", "1"}, {"faults", "times", "1"}, {"", "faults", "[null]"},
+		{"deliveries", "id", `"x"`}, {"deliveries", "state", `"losing"`}, {"deliveries", "due", `"x"`},
+		{"deliveries", "body", `"{"`}, {"deliveries", "withdrawal", `"` + uuid("x") + `"`},
+		{"faults", "id", `"x"`}, {"faults", "id", `"0"`}, {"faults", "do", `"x"`}, {"faults", "on", `"x"`},
+		{"faults", "rate", "2"}, {"faults", "fired", `"3"`}, {"", "faults", "[null]"},
 	} {
 		d := decode(t, string(text)).(map[string]any)
 		target := d

@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -83,24 +82,14 @@ func (r route) operation() string { return r.method + " " + r.path }
 
 // controlAddFault takes a fault without its counters and returns it. Only do is required.
 func (s *Server) controlAddFault(r *request) action {
-	in := r.fields()
-	f := Fault{Do: in.Text("do"), On: in.TextOr("on", ""), Times: in.IntegerOr("times", 0),
-		Seed: in.IntegerOr("seed", 0)}
-	if in.Has("rate") {
-		raw := string(in.Take("rate"))
-		rate, err := strconv.ParseFloat(raw, 64)
-		if f.Rate = rate; err != nil || rate <= 0 { // 0 is not the same as absent
-			in.FailAt("rate", "must be a number above 0 and at most 1, not %s", refusal.Shorten(raw))
-		}
-	}
+	in, f := r.fields(), Fault{}
+	in.Asked = strings.Fields("do on rate times match seed body")
 	if in.Has("match") {
-		f.Match = in.Field("match").AllTexts()
+		in.Field("match").AllTexts() // it refuses a field that is given twice
 	}
-	if in.Has("body") {
-		body, err := base64.StdEncoding.DecodeString(in.Text("body"))
-		if f.Body = body; err != nil {
-			in.FailAt("body", "is not base64; encode the bytes of the answer in it")
-		}
+	in.Into(&f)
+	if in.Has("rate") && f.Rate <= 0 { // 0 is not the same as absent
+		in.FailAt("rate", "must be a number above 0 and at most 1, not %v", f.Rate)
 	}
 	return func() (any, error) {
 		f, err := s.AddFault(f)

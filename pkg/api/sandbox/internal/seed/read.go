@@ -65,13 +65,11 @@ type seedReader struct {
 	records  []store.Change // one for each, in the order in which they refer to each other
 	balances []store.Move
 
-	ids      map[string]bool
+	taken    map[string]bool          // ids, hashes of keys, and lines of balances
 	accounts map[string]string        // by id and by label, to the id
-	keys     map[store.KeyHash]bool   // of resellers
 	stated   map[string]bool          // accounts whose balance is stated
 	books    map[store.Move]*big.Int  // the sums from invoices, withdrawals and swaps
 	booked   []store.Move             // the keys of books, in order of appearance
-	lines    map[store.Move]bool      // the lines in balances
 	invites  map[string]*store.Invite // by id and by label; nil: ambiguous
 	byID     map[string]*store.Withdrawal
 }
@@ -88,9 +86,8 @@ func (o *Maker) newReader(seed []byte) *seedReader {
 	}
 	return &seedReader{
 		Maker: o, maker: store.NewIDs(ids), now: o.Clock().UTC().Truncate(time.Second),
-		ids: map[string]bool{}, accounts: map[string]string{},
-		keys:   map[store.KeyHash]bool{store.KeyHash(strings.Repeat("0", 64)): true, o.MerchantKey: true},
-		stated: map[string]bool{}, books: map[store.Move]*big.Int{}, lines: map[store.Move]bool{},
+		taken:    map[string]bool{strings.Repeat("0", 64): true, string(o.MerchantKey): true},
+		accounts: map[string]string{}, stated: map[string]bool{}, books: map[store.Move]*big.Int{},
 		invites: map[string]*store.Invite{}, byID: map[string]*store.Withdrawal{},
 	}
 }
@@ -198,10 +195,10 @@ func (p *seedReader) id(in *wire.Object, key string) string {
 }
 
 func (p *seedReader) unique(in *wire.Object, key, id string) string {
-	if p.ids[id] {
+	if p.taken[id] {
 		in.FailAt(key, "is %s, and so is that of another: give each its own", refusal.Shorten(id))
 	}
-	p.ids[id] = true
+	p.taken[id] = true
 	return id
 }
 
@@ -323,17 +320,16 @@ func (p *seedReader) balance(in *wire.Object) {
 	} else {
 		m.Code, m.Delta = p.code(in, "code"), in.Integer("delta")
 	}
-	line := m
-	line.Delta = 0
+	line := fmt.Sprint(m.Account, m.Book, m.Code)
 	switch {
 	case m.Code == "":
 		in.FailAt("", `names no currency; write it like "1.5 Btc"`)
 	case m.Delta < 0:
 		in.FailAt("", "is negative")
-	case p.lines[line]:
+	case p.taken[line]:
 		in.FailAt("", "is the %s in %s of an account that has it already", m.Book, m.Code)
 	}
-	p.lines[line] = true
+	p.taken[line] = true
 	p.stated[m.Account] = p.stated[m.Account] || m.Book == store.Balance
 	p.balances = append(p.balances, m)
 }

@@ -62,9 +62,7 @@ func (s *Store) AddInvoice(v *Invoice) error {
 			return c, refusal.New(refusal.DuplicateOrderID,
 				"order_id %q was used before; use another, or look for the invoice that has it.", refusal.Shorten(*v.OrderID))
 		}
-		if v.Created = s.Now(); v.ID == "" {
-			v.ID = s.IDs().UUID("invoice")
-		}
+		v.ID, v.Created = s.IDs().UUID("invoice"), s.Now()
 		return Change{Invoice: v}, nil
 	})
 }

@@ -31,8 +31,7 @@ func (w *Withdrawal) MadeAt() time.Time    { return w.Statuses[0].At }
 func (w *Withdrawal) CurrencyCode() string { return w.Currency }
 func (w *Withdrawal) Current() string      { return w.Statuses[len(w.Statuses)-1].Status }
 
-// AddWithdrawal takes the money and stores the withdrawal, in one change. A withdrawal without an ID gets
-// one.
+// AddWithdrawal takes the money and stores the withdrawal, in one change.
 func (s *Store) AddWithdrawal(w *Withdrawal) error {
 	debit, err := s.Terms().Debit(w.Amount, w.Currency)
 	if err != nil {
@@ -53,9 +52,7 @@ func (s *Store) AddWithdrawal(w *Withdrawal) error {
 		if err != nil {
 			return c, err
 		}
-		if w.ID == "" { // now, because a state that has just begun has other ids
-			w.ID = s.IDs().Withdrawal(s.Terms().IDFormat)
-		}
+		w.ID = s.IDs().Withdrawal(s.Terms().IDFormat) // now, because a state that has just begun has other ids
 		for i := range swaps {
 			swaps[i].Withdrawal, swaps[i].At = w.ID, w.MadeAt()
 		}

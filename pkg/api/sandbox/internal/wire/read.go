@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -299,6 +300,19 @@ func (o *Object) AllTexts() map[string]string {
 		all[name] = text
 	}
 	return all
+}
+
+// Into reads the fields into a record with the same names. It refuses none that is not asked for: Done does.
+func (o *Object) Into(record any) {
+	text, err := json.Marshal(o.Fields)
+	if err == nil {
+		err = json.Unmarshal(text, record)
+	}
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		o.FailAt(wrong.Field, "must not be a %s", wrong.Value)
+	} else if err != nil {
+		o.FailAt("", "cannot be read: %v", err)
+	}
 }
 
 // ParseUUID accepts the 36-character form in either case and returns it in lower case, as ids are stored.
