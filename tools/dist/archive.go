@@ -4,7 +4,6 @@ import (
 	"archive/tar"
 	"archive/zip"
 	"bytes"
-	"io"
 	"os"
 	"path"
 	"path/filepath"
@@ -12,20 +11,13 @@ import (
 
 // archive writes the archive for a platform: zip for Windows, tar.gz otherwise, with man pages and
 // completions.
-func (s *stage) archive(b build, out string) error {
-	binary, err := os.ReadFile(b.Path)
-	if err != nil {
-		return err
-	}
+func (s *stage) archive(b build, out string) {
 	top := s.name(b.OS, b.Arch)
-	files := append([]file{{filepath.Base(b.Path), 0o755, binary}}, s.documents()...)
+	files := append([]file{{filepath.Base(b.Path), 0o755, checked(os.ReadFile(b.Path))}}, s.documents()...)
 	if b.OS == "windows" {
 		files = append(files, file{"completions/till.ps1", 0o644, s.completions["till.ps1"]})
-		data, err := s.zip(top, files)
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(filepath.Join(out, top+".zip"), data, 0o644)
+		check(os.WriteFile(filepath.Join(out, top+".zip"), s.zip(top, files), 0o644))
+		return
 	}
 	for _, name := range sorted(s.completions) {
 		files = append(files, file{"completions/" + name, 0o644, s.completions[name]})
@@ -33,14 +25,10 @@ func (s *stage) archive(b build, out string) error {
 	for _, name := range sorted(s.man) {
 		files = append(files, file{"man/man" + name[len(name)-1:] + "/" + name, 0o644, s.man[name]})
 	}
-	data, err := s.tar(top, files)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(out, top+".tar.gz"), gzipped(data), 0o644)
+	check(os.WriteFile(filepath.Join(out, top+".tar.gz"), gzipped(s.tar(top, files)), 0o644))
 }
 
-func (s *stage) tar(top string, files []file) ([]byte, error) {
+func (s *stage) tar(top string, files []file) []byte {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
 	for _, f := range files {
@@ -53,31 +41,21 @@ func (s *stage) tar(top string, files []file) ([]byte, error) {
 			header.Mode |= 0o1000
 		}
 		header.Uid = f.owner()
-		if err := w.WriteHeader(header); err != nil {
-			return nil, err
-		}
-		if _, err := w.Write(f.Data); err != nil {
-			return nil, err
-		}
+		check(w.WriteHeader(header))
+		checked(w.Write(f.Data))
 	}
-	err := w.Close()
-	return b.Bytes(), err
+	check(w.Close())
+	return b.Bytes()
 }
 
-func (s *stage) zip(top string, files []file) ([]byte, error) {
+func (s *stage) zip(top string, files []file) []byte {
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
 	for _, f := range files {
 		header := &zip.FileHeader{Name: path.Join(top, f.Name), Method: zip.Deflate, Modified: s.time}
 		header.SetMode(f.Mode)
-		to, err := w.CreateHeader(header)
-		if err != nil {
-			return nil, err
-		}
-		if _, err := io.Copy(to, bytes.NewReader(f.Data)); err != nil {
-			return nil, err
-		}
+		checked(checked(w.CreateHeader(header)).Write(f.Data))
 	}
-	err := w.Close()
-	return b.Bytes(), err
+	check(w.Close())
+	return b.Bytes()
 }

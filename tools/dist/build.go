@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"debug/buildinfo"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -36,27 +37,21 @@ type toolchain struct {
 	env     []string
 }
 
-func newToolchain(root string) (toolchain, error) {
+func newToolchain(root string) toolchain {
 	// Where modules come from, and where results are kept.
 	kept := []string{"GOPROXY", "GOSUMDB", "GONOSUMDB", "GONOPROXY", "GOPRIVATE", "GOINSECURE", "GOMODCACHE", "GOCACHE",
 		"GOTOOLCHAIN"}
 	cmd := exec.Command("go", append([]string{"env", "-json", "GOVERSION"}, kept...)...)
 	cmd.Dir = root
 	var settings map[string]string
-	text, err := cmd.Output()
-	if err == nil {
-		err = json.Unmarshal(text, &settings)
-	}
-	if err != nil {
-		return toolchain{}, fmt.Errorf("go env: %w", err)
-	}
+	check(json.Unmarshal(checked(cmd.Output()), &settings))
 	t := toolchain{root: root, version: settings["GOVERSION"]}
 	t.env = append(os.Environ(), "GOENV=off", "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOEXPERIMENT=", "GOAMD64=v1",
 		"GOARM64=v8.0", "GOFIPS140=off")
 	for _, name := range kept {
 		t.env = append(t.env, name+"="+settings[name])
 	}
-	return t, nil
+	return t
 }
 
 // check refuses a toolchain that makes other bytes than those of a release.
@@ -68,15 +63,20 @@ func (t toolchain) check() error {
 }
 
 // run runs the go command for a platform.
-func (t toolchain) run(p platform, args ...string) (string, error) {
+func (t toolchain) run(p platform, args ...string) string {
 	cmd := exec.Command("go", args...)
 	cmd.Dir = t.root
 	cmd.Env = append(t.env[:len(t.env):len(t.env)], "GOOS="+p.OS, "GOARCH="+p.Arch)
+	return checked(printed(cmd))
+}
+
+// printed returns what a command prints. Its errors are a part of the error.
+func printed(cmd *exec.Cmd) (string, error) {
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return "", fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, stderr.Bytes())
+		return "", fmt.Errorf("%s: %w: %s", strings.Join(cmd.Args, " "), err, bytes.TrimSpace(stderr.Bytes()))
 	}
 	return string(out), nil
 }
@@ -86,28 +86,22 @@ type build struct {
 	platform
 	Path    string // of the binary
 	Version string // without the v: of the tag, or 0.0.0-TIME-COMMIT if the commit has none
+	Commit  string
 	Time    time.Time
-	Info    *buildinfo.BuildInfo
 }
 
 // buildAll builds the program for each platform, without debugging information and with the commit in it.
-func buildAll(t toolchain, work string, targets []platform) ([]build, error) {
-	var builds []build
+func buildAll(t toolchain, work string, targets []platform) (builds []build) {
 	for _, p := range targets {
 		b := build{platform: p, Path: filepath.Join(work, p.String(), "till")}
 		if p.OS == "windows" {
 			b.Path += ".exe"
 		}
-		if _, err := t.run(p, "build", "-trimpath", "-buildvcs=true", "-ldflags=-s -w", "-o", b.Path,
-			"./cmd/till"); err != nil {
-			return nil, err
-		}
-		if err := b.read(); err != nil {
-			return nil, err
-		}
+		t.run(p, "build", "-trimpath", "-buildvcs=true", "-ldflags=-s -w", "-o", b.Path, "./cmd/till")
+		b.read()
 		builds = append(builds, b)
 	}
-	return builds, nil
+	return builds
 }
 
 // checkTree refuses a tree from which others could not make the same: with changes that are in no commit, or
@@ -172,31 +166,24 @@ func export(root, dir string) error {
 
 // git returns what a command of git prints.
 func git(root string, args ...string) (string, error) {
-	cmd := exec.Command("git", append([]string{"-C", root}, args...)...)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return "", fmt.Errorf("git %s: %w: %s", args[0], err, bytes.TrimSpace(stderr.Bytes()))
-	}
-	return string(out), nil
+	cmd := exec.Command("git", args...)
+	cmd.Dir = root
+	return printed(cmd)
 }
 
 // read reads the version and the commit from the binary.
-func (b *build) read() (err error) {
-	if b.Info, err = buildinfo.ReadFile(b.Path); err != nil {
-		return err
-	}
-	for _, s := range b.Info.Settings {
-		if s.Key == "vcs.time" {
-			if b.Time, err = time.Parse(time.RFC3339, s.Value); err != nil {
-				return err
-			}
+func (b *build) read() {
+	info := checked(buildinfo.ReadFile(b.Path))
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.time":
+			b.Time = checked(time.Parse(time.RFC3339, s.Value))
+		case "vcs.revision":
+			b.Commit = s.Value
 		}
 	}
 	if b.Time.IsZero() {
-		return fmt.Errorf("the binary does not say which commit it was built from: build in a clone of the repository")
+		check(errors.New("the binary does not say which commit it was built from: build in a clone of the repository"))
 	}
-	b.Version = strings.TrimPrefix(b.Info.Main.Version, "v")
-	return nil
+	b.Version = strings.TrimPrefix(info.Main.Version, "v")
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/pem"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -38,24 +39,18 @@ func (f file) owner() int {
 // image writes one image for all builds for Linux, as an archive of the layout that the OCI image
 // specification describes. Its manifest.json is for Docker where it does not keep images in containerd: that
 // knows one platform for each name.
-func (s *stage) image(builds []build, out string) error {
+func (s *stage) image(builds []build, out string) {
 	platforms := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	var manifest tarball.Manifest
 	for _, b := range builds {
 		if b.OS != "linux" {
 			continue
 		}
-		image, err := s.imageFor(b)
-		if err != nil {
-			return err
-		}
+		image := s.imageFor(b)
 		platforms = mutate.AppendManifests(platforms, mutate.IndexAddendum{Add: image, Descriptor: v1.Descriptor{
 			MediaType: types.OCIManifestSchema1, Platform: &v1.Platform{OS: b.OS, Architecture: b.Arch},
 		}})
-		parts, err := image.Manifest()
-		if err != nil {
-			return err
-		}
+		parts := checked(image.Manifest())
 		one := tarball.Descriptor{Config: blob(parts.Config.Digest), RepoTags: []string{"till:" + s.version + "-" + b.Arch}}
 		for _, layer := range parts.Layers {
 			one.Layers = append(one.Layers, blob(layer.Digest))
@@ -70,42 +65,23 @@ func (s *stage) image(builds []build, out string) error {
 		}},
 	})
 	dir := filepath.Join(s.dir, "image")
-	if _, err := layout.Write(dir, index); err != nil {
-		return err
-	}
-	text, err := json.Marshal(manifest)
-	if err != nil {
-		return err
-	}
-	files := []file{{"manifest.json", 0o644, text}}
-	err = filepath.WalkDir(dir, func(name string, entry os.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
+	checked(layout.Write(dir, index))
+	files := []file{{"manifest.json", 0o644, checked(json.Marshal(manifest))}}
+	tree := os.DirFS(dir)
+	check(fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			files = append(files, file{name, 0o644, checked(fs.ReadFile(tree, name))})
 		}
-		data, err := os.ReadFile(name)
-		inside, _ := filepath.Rel(dir, name)
-		files = append(files, file{filepath.ToSlash(inside), 0o644, data})
 		return err
-	})
-	if err != nil {
-		return err
-	}
-	data, err := s.tar("", files)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(out, s.name("image.tar")), data, 0o644)
+	}))
+	check(os.WriteFile(filepath.Join(out, s.name("image.tar")), s.tar("", files), 0o644))
 }
 
 // blob returns the name of a part of the image in its archive.
 func blob(digest v1.Hash) string { return path.Join("blobs", digest.Algorithm, digest.Hex) }
 
 // imageFor returns the image for one platform, of one layer.
-func (s *stage) imageFor(b build) (v1.Image, error) {
-	binary, err := os.ReadFile(b.Path)
-	if err != nil {
-		return nil, err
-	}
+func (s *stage) imageFor(b build) v1.Image {
 	var roots bytes.Buffer
 	for root := range bundle.Roots() {
 		if root.Constraint == nil { // a file of certificates cannot say when one counts
@@ -113,7 +89,7 @@ func (s *stage) imageFor(b build) (v1.Image, error) {
 		}
 	}
 	everything := append(s.linked[:len(s.linked):len(s.linked)], s.authorities)
-	layer, err := s.tar("", []file{
+	layer := s.tar("", []file{
 		{"etc", os.ModeDir | 0o755, nil},
 		{"etc/group", 0o644, fmt.Appendf(nil, "root:x:0:\ntill:x:%d:\n", imageUser)},
 		{"etc/passwd", 0o644,
@@ -127,32 +103,20 @@ func (s *stage) imageFor(b build) (v1.Image, error) {
 		{"tmp", os.ModeDir | os.ModeSticky | 0o777, nil},
 		{"usr", os.ModeDir | 0o755, nil},
 		{"usr/bin", os.ModeDir | 0o755, nil},
-		{"usr/bin/till", 0o755, binary},
+		{"usr/bin/till", 0o755, checked(os.ReadFile(b.Path))},
 		{"usr/share", os.ModeDir | 0o755, nil},
 		{"usr/share/doc", os.ModeDir | 0o755, nil},
 		{"usr/share/doc/till", os.ModeDir | 0o755, nil},
 		{"usr/share/doc/till/LICENSE", 0o644, s.licence},
 		{"usr/share/doc/till/THIRD_PARTY_NOTICES", 0o644, noticeText(everything)},
 	})
-	if err != nil {
-		return nil, err
-	}
-	opened, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
+	opened := checked(tarball.LayerFromOpener(func() (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(layer)), nil
-	}, tarball.WithMediaType(types.OCILayer))
-	if err != nil {
-		return nil, err
-	}
+	}, tarball.WithMediaType(types.OCILayer)))
 	image := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
-	if image, err = mutate.Append(image, mutate.Addendum{Layer: opened,
-		History: v1.History{Created: v1.Time{Time: s.time}, CreatedBy: "till " + s.version}}); err != nil {
-		return nil, err
-	}
-	config, err := image.ConfigFile()
-	if err != nil {
-		return nil, err
-	}
-	config = config.DeepCopy()
+	image = checked(mutate.Append(image, mutate.Addendum{Layer: opened,
+		History: v1.History{Created: v1.Time{Time: s.time}, CreatedBy: "till " + s.version}}))
+	config := checked(image.ConfigFile()).DeepCopy()
 	config.OS, config.Architecture, config.Created = b.OS, b.Arch, v1.Time{Time: s.time}
 	home := path.Join("/", imageHome)
 	config.Config = v1.Config{
@@ -164,18 +128,9 @@ func (s *stage) imageFor(b build) (v1.Image, error) {
 		Labels: map[string]string{
 			"org.opencontainers.image.title": "till", "org.opencontainers.image.version": s.version,
 			"org.opencontainers.image.licenses":    expression(everything),
-			"org.opencontainers.image.revision":    revision(b),
+			"org.opencontainers.image.revision":    b.Commit,
 			"org.opencontainers.image.description": "command line of a merchant payment service",
 		},
 	}
-	return mutate.ConfigFile(image, config)
-}
-
-func revision(b build) string {
-	for _, setting := range b.Info.Settings {
-		if setting.Key == "vcs.revision" {
-			return setting.Value
-		}
-	}
-	return ""
+	return checked(mutate.ConfigFile(image, config))
 }

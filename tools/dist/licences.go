@@ -59,25 +59,16 @@ type notice struct {
 	Texts         []string
 }
 
-// notices returns the modules that are linked for any of the platforms, Go's standard library first. A module
-// without a licence, or with one that is not accepted, is an error.
-func notices(t toolchain, targets []platform) ([]notice, error) {
-	licence, err := fs.Sub(golang, "golang")
-	if err != nil {
-		return nil, err
-	}
+// notices returns the modules that are linked for any of the platforms, Go's standard library first. It fails for a
+// module without a licence, or with one that is not accepted.
+func notices(t toolchain, targets []platform) []notice {
 	standard := notice{Path: "stdlib", Version: strings.TrimPrefix(runtime.Version(), "go")}
-	if err := standard.read(licence); err != nil {
-		return nil, err
-	}
+	check(standard.read(checked(fs.Sub(golang, "golang"))))
 	linked := map[string]*notice{}
 	seen := map[string]bool{}
 	for _, target := range targets {
-		listed, err := t.run(target, "list", "-deps",
+		listed := t.run(target, "list", "-deps",
 			"-f", "{{with .Module}}{{if not .Main}}{{.Path}}\t{{.Version}}\t{{.Dir}}\t{{$.Dir}}\t{{.Sum}}{{end}}{{end}}", "./cmd/till")
-		if err != nil {
-			return nil, err
-		}
 		for line := range strings.Lines(listed) {
 			field := strings.Split(strings.TrimRight(line, "\n"), "\t")
 			if len(field) != 5 {
@@ -89,20 +80,18 @@ func notices(t toolchain, targets []platform) ([]notice, error) {
 			// A package may have a licence of its own, besides that of its module.
 			for dir := field[3]; strings.HasPrefix(dir, field[2]) && !seen[dir]; dir = filepath.Dir(dir) {
 				seen[dir] = true
-				if err := linked[field[0]].read(os.DirFS(dir)); err != nil {
-					return nil, err
-				}
+				check(linked[field[0]].read(os.DirFS(dir)))
 			}
 		}
 	}
 	all := []notice{standard}
 	for _, path := range slices.Sorted(maps.Keys(linked)) {
 		if len(linked[path].Kinds) == 0 {
-			return nil, fmt.Errorf("the module %s has no licence: use another module", path)
+			check(fmt.Errorf("the module %s has no licence: use another module", path))
 		}
 		all = append(all, *linked[path])
 	}
-	return all, nil
+	return all
 }
 
 var licenceFile = regexp.MustCompile(`(?i)licen[cs]e|copying|copyright|notice|patents`)
@@ -187,22 +176,20 @@ func unknownText(sum string, words []byte) error {
 const authorities = "golang.org/x/crypto/x509roots/fallback"
 
 // authoritiesNotice returns the notice for the certificates. They are Mozilla's data in Go's module.
-func authoritiesNotice(t toolchain) (notice, error) {
+func authoritiesNotice(t toolchain) notice {
 	n := notice{Path: authorities, Kinds: []string{"MPL-2.0"}, Texts: []string{
 		"The certificates come from Mozilla's list of certificate authorities, under the Mozilla Public License 2.0\n" +
 			"(https://mozilla.org/MPL/2.0/). Its source is certdata.txt of Mozilla's NSS:\n" +
 			"https://hg.mozilla.org/projects/nss/file/tip/lib/ckfw/builtins/certdata.txt"}}
 	t.root = filepath.Join(t.root, "tools", "dist")
-	text, err := t.run(platforms()[0], "list", "-m", "-f", "{{.Version}}\t{{.Sum}}\t{{.Dir}}", authorities)
-	if err != nil {
-		return n, err
-	}
+	text := t.run(platforms()[0], "list", "-m", "-f", "{{.Version}}\t{{.Sum}}\t{{.Dir}}", authorities)
 	field := strings.Split(strings.TrimSpace(text), "\t")
 	if len(field) != 3 {
-		return n, fmt.Errorf("go list -m %s prints %q", authorities, text)
+		check(fmt.Errorf("go list -m %s prints %q", authorities, text))
 	}
 	n.Version, n.Sum = field[0], field[1]
-	return n, n.read(os.DirFS(field[2]))
+	check(n.read(os.DirFS(field[2])))
+	return n
 }
 
 // expression returns the licences of till and of what is with it, as an SPDX expression.

@@ -22,19 +22,16 @@ func main() {
 	}
 }
 
-func run(args []string) error {
+func run(args []string) (err error) {
+	doing := "the man pages"
+	defer failed(&err, &doing)
 	switch {
 	case len(args) == 2 && args[0] == "man":
-		return writeMan(args[1])
+		writeMan(args[1])
+		return nil
 	case len(args) == 1:
-		root, err := filepath.Abs("../..")
-		if err != nil {
-			return err
-		}
-		t, err := newToolchain(root)
-		if err != nil {
-			return err
-		}
+		doing = "the module"
+		t := newToolchain(checked(filepath.Abs("../..")))
 		if err := t.check(); err != nil {
 			return err
 		}
@@ -44,57 +41,64 @@ func run(args []string) error {
 }
 
 // makeAll makes everything for some platforms, from the module of the toolchain.
-func makeAll(t toolchain, out string, targets []platform) error {
-	if err := os.MkdirAll(out, 0o755); err != nil {
-		return err
-	}
-	if old, err := os.ReadDir(out); err != nil || len(old) > 0 {
+func makeAll(t toolchain, out string, targets []platform) (err error) {
+	doing := "the tree"
+	defer failed(&err, &doing)
+	check(os.MkdirAll(out, 0o755))
+	if len(checked(os.ReadDir(out))) > 0 {
 		return fmt.Errorf("%s is not empty: remove it first", out)
 	}
-	work, err := os.MkdirTemp("", "till-dist-")
-	if err != nil {
-		return err
-	}
+	work := checked(os.MkdirTemp("", "till-dist-"))
 	defer os.RemoveAll(work)
 	tree := filepath.Join(work, "tree")
-	if err := export(t.root, tree); err != nil {
-		return err
-	}
+	check(export(t.root, tree))
 	t.root = tree
-	linked, err := notices(t, targets) // first, since building takes minutes
-	if err != nil {
-		return err
-	}
-	builds, err := buildAll(t, work, targets)
-	if err != nil {
-		return err
-	}
-	stage, err := newStage(t, work, builds, linked)
-	if err != nil {
-		return err
-	}
+	doing = "the notices"
+	linked := notices(t, targets) // first, since building takes minutes
+	doing = "the programs"
+	builds := buildAll(t, work, targets)
+	stage := newStage(t, work, builds, linked)
 	for _, b := range builds {
-		if err := stage.archive(b, out); err != nil {
-			return fmt.Errorf("the archive for %s: %w", b.platform, err)
-		}
-		if b.OS != "linux" {
-			continue
-		}
-		if err := stage.packages(b, out); err != nil {
-			return fmt.Errorf("the packages for %s: %w", b.platform, err)
+		doing = "the archive for " + b.String()
+		stage.archive(b, out)
+		if b.OS == "linux" {
+			doing = "the packages for " + b.String()
+			stage.packages(b, out)
 		}
 	}
-	if err := stage.source(t.root, out, builds[0]); err != nil {
-		return fmt.Errorf("the source archive: %w", err)
+	doing = "the source archive"
+	stage.source(t.root, out, builds[0])
+	doing = "the image"
+	stage.image(builds, out)
+	doing = "the bill of materials"
+	stage.materials(out)
+	doing = "the sums"
+	check(os.WriteFile(filepath.Join(out, "verify.sh"), stage.verify, 0o755))
+	writeSums(out)
+	return nil
+}
+
+// failure is a panic with an error, after which nothing can be made.
+type failure struct{ err error }
+
+// failed makes a failure the error of the function that defers it, with what that was doing.
+func failed(err *error, doing *string) {
+	switch f := recover().(type) {
+	case nil:
+	case failure:
+		*err = fmt.Errorf("%s: %w", *doing, f.err)
+	default:
+		panic(f)
 	}
-	if err := stage.image(builds, out); err != nil {
-		return fmt.Errorf("the image: %w", err)
+}
+
+func check(err error) {
+	if err != nil {
+		panic(failure{err})
 	}
-	if err := stage.materials(out); err != nil {
-		return fmt.Errorf("the bill of materials: %w", err)
-	}
-	if err := os.WriteFile(filepath.Join(out, "verify.sh"), stage.verify, 0o755); err != nil {
-		return err
-	}
-	return writeSums(out)
+}
+
+func checked[T any](value T, err error) T {
+	check(err)
+	return value
 }

@@ -15,30 +15,25 @@ import (
 )
 
 // manPages returns the man pages of all commands (section 1) and topics (section 7) by file name.
-func manPages() (map[string][]byte, error) {
+func manPages() map[string][]byte {
 	pages := map[string][]byte{}
-	var add func(*cobra.Command) error
-	add = func(cmd *cobra.Command) error {
+	var add func(*cobra.Command)
+	add = func(cmd *cobra.Command) {
 		if cmd.IsAdditionalHelpTopicCommand() {
-			page, err := topicPage(cmd)
-			pages[pageName(cmd)+".7"] = page
-			return err
+			pages[pageName(cmd)+".7"] = topicPage(cmd)
+			return
 		}
 		for _, child := range cmd.Commands() {
-			if err := add(child); err != nil {
-				return err
-			}
+			add(child)
 		}
-		if !cmd.IsAvailableCommand() && cmd.HasParent() {
-			return nil
+		if cmd.IsAvailableCommand() || !cmd.HasParent() {
+			pages[pageName(cmd)+".1"] = commandPage(cmd)
 		}
-		pages[pageName(cmd)+".1"] = commandPage(cmd)
-		return nil
 	}
 	tree := cli.Tree()
 	tree.PersistentFlags().VisitAll(func(f *pflag.Flag) { f.Hidden = true }) // they are in till-flags(7)
-	err := add(tree)
-	return pages, err
+	add(tree)
+	return pages
 }
 
 // heading begins a page. It has no date, so that a page changes with the help and at no other time. Words are
@@ -123,13 +118,11 @@ func option(f *pflag.Flag) string {
 }
 
 // topicPage shows the text of a topic as it is: it is set for terminals already.
-func topicPage(cmd *cobra.Command) ([]byte, error) {
+func topicPage(cmd *cobra.Command) []byte {
 	var text bytes.Buffer
 	cmd.SetOut(&text)
-	if err := cmd.Help(); err != nil {
-		return nil, err
-	}
-	return []byte(heading(pageName(cmd), "7", cmd.Short) + ".SH DESCRIPTION\n" + literal(text.String())), nil
+	check(cmd.Help())
+	return []byte(heading(pageName(cmd), "7", cmd.Short) + ".SH DESCRIPTION\n" + literal(text.String()))
 }
 
 // paragraphs sets a help text. Indented lines stay lines.
@@ -168,29 +161,12 @@ func roff(text string) string {
 }
 
 // writeMan replaces the man pages in a directory.
-func writeMan(dir string) error {
-	pages, err := manPages()
-	if err != nil {
-		return err
+func writeMan(dir string) {
+	check(os.MkdirAll(dir, 0o755))
+	for _, path := range checked(filepath.Glob(filepath.Join(dir, "till*.[17]"))) {
+		check(os.Remove(path))
 	}
-	old, err := filepath.Glob(filepath.Join(dir, "till*.[17]"))
-	if err != nil {
-		return err
+	for name, page := range manPages() {
+		check(os.WriteFile(filepath.Join(dir, name), page, 0o644))
 	}
-	for _, path := range old {
-		if pages[filepath.Base(path)] == nil {
-			if err := os.Remove(path); err != nil {
-				return err
-			}
-		}
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	for name, page := range pages {
-		if err := os.WriteFile(filepath.Join(dir, name), page, 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
 }

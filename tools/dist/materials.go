@@ -13,7 +13,7 @@ import (
 
 // materials writes the bill of materials: a CycloneDX document with every module that is linked into the
 // program.
-func (s *stage) materials(out string) error {
+func (s *stage) materials(out string) {
 	bom := cyclonedx.NewBOM()
 	seed := sha256.Sum256([]byte("till " + s.version))
 	seed[6], seed[8] = seed[6]&0x0f|0x80, seed[8]&0x3f|0x80 // a UUID of version 8: made from other data
@@ -34,45 +34,34 @@ func (s *stage) materials(out string) error {
 	var components []cyclonedx.Component
 	var refs []string
 	for _, n := range s.linked {
-		c, err := component(n)
-		if err != nil {
-			return err
-		}
+		c := component(n)
 		components = append(components, c)
 		refs = append(refs, c.BOMRef)
 	}
-	c, err := component(s.authorities)
-	if err != nil {
-		return err
-	}
+	c := component(s.authorities)
 	c.Description = "the certificate authorities in the image for containers; not in the program"
 	components = append(components, c)
 	bom.Components = &components
 	bom.Dependencies = &[]cyclonedx.Dependency{{Ref: program, Dependencies: &refs}}
-	to, err := os.Create(filepath.Join(out, s.name("sbom.cdx.json")))
-	if err != nil {
-		return err
-	}
-	if err := cyclonedx.NewBOMEncoder(to, cyclonedx.BOMFileFormatJSON).SetPretty(true).Encode(bom); err != nil {
-		return err
-	}
-	return to.Close()
+	to := checked(os.Create(filepath.Join(out, s.name("sbom.cdx.json"))))
+	check(cyclonedx.NewBOMEncoder(to, cyclonedx.BOMFileFormatJSON).SetPretty(true).Encode(bom))
+	check(to.Close())
 }
 
 // component returns a module for the bill. The sum of go.sum is no hash of a file, which could be looked up, but one
 // of the names and hashes of all its files, so it has a name of its own.
-func component(n notice) (cyclonedx.Component, error) {
+func component(n notice) cyclonedx.Component {
 	url := "pkg:golang/" + n.Path + "@" + n.Version
 	c := cyclonedx.Component{BOMRef: url, Type: cyclonedx.ComponentTypeLibrary, Name: n.Path, Version: n.Version,
 		PackageURL: url, Licenses: licences(n.Kinds)}
 	if n.Sum == "" {
-		return c, nil
+		return c
 	}
 	if !strings.HasPrefix(n.Sum, "h1:") {
-		return c, fmt.Errorf("the sum of %s is %q", n.Path, n.Sum)
+		check(fmt.Errorf("the sum of %s is %q", n.Path, n.Sum))
 	}
 	c.Properties = &[]cyclonedx.Property{{Name: "till:go.sum", Value: n.Sum}}
-	return c, nil
+	return c
 }
 
 func licences(kinds []string) *cyclonedx.Licenses {

@@ -19,7 +19,7 @@ import (
 )
 
 // packages writes the deb, the rpm and the apk for a platform.
-func (s *stage) packages(b build, out string) error {
+func (s *stage) packages(b build, out string) {
 	for _, format := range []string{"deb", "rpm", "apk"} {
 		info := nfpm.WithDefaults(&nfpm.Info{
 			Name: "till", Arch: b.Arch, Platform: "linux", MTime: s.time, DisableGlobbing: true,
@@ -36,47 +36,26 @@ func (s *stage) packages(b build, out string) error {
 			},
 		})
 		nameKeys(info)
-		if err := setVersion(info, s.version, format); err != nil {
-			return err
-		}
+		check(setVersion(info, s.version, format))
 		if format == "apk" {
 			info.Description, _, _ = strings.Cut(info.Description, "\n")
 			info.Depends = []string{"ca-certificates-bundle"}
 		} else {
 			info.Recommends = []string{"ca-certificates"}
 		}
-		var err error
 		switch format {
 		case "deb":
 			info.License = "" // Debian has it in copyright
 		case "rpm":
 			_, info.Description, _ = strings.Cut(info.Description, "\n") // the first line is the summary
-			if info.Changelog, err = s.rpmChanges(info); err != nil {
-				return err
-			}
+			info.Changelog = s.rpmChanges(info)
 		}
-		if info.Contents, err = s.contents(b, info, format); err != nil {
-			return err
-		}
-		if err := nfpm.PrepareForPackager(info, format); err != nil {
-			return err
-		}
-		packager, err := nfpm.Get(format)
-		if err != nil {
-			return err
-		}
-		to, err := os.Create(filepath.Join(out, s.name("linux", b.Arch)+"."+format))
-		if err != nil {
-			return err
-		}
-		if err := packager.Package(info, to); err != nil {
-			return err
-		}
-		if err := to.Close(); err != nil {
-			return err
-		}
+		info.Contents = s.contents(b, info, format)
+		check(nfpm.PrepareForPackager(info, format))
+		to := checked(os.Create(filepath.Join(out, s.name("linux", b.Arch)+"."+format)))
+		check(checked(nfpm.Get(format)).Package(info, to))
+		check(to.Close())
 	}
-	return nil
 }
 
 // nameKeys lets a package be signed with the keys that the environment names: an OpenPGP key for the deb and the rpm, and
@@ -125,7 +104,7 @@ func setVersion(info *nfpm.Info, version, format string) error {
 }
 
 // contents returns the files of a package, where the distribution looks for them.
-func (s *stage) contents(b build, info *nfpm.Info, format string) (files.Contents, error) {
+func (s *stage) contents(b build, info *nfpm.Info, format string) files.Contents {
 	const docs = "/usr/share/doc/till/"
 	completions, licences := "/usr/share/zsh/site-functions/", "/usr/share/licenses/till/"
 	var all []file
@@ -162,12 +141,8 @@ func (s *stage) contents(b build, info *nfpm.Info, format string) (files.Content
 	contents := files.Contents{s.packed(files.TypeFile, "/usr/bin/till", b.Path, 0o755)}
 	for _, f := range all {
 		source := filepath.Join(s.dir, format, f.Name)
-		if err := os.MkdirAll(filepath.Dir(source), 0o755); err != nil {
-			return nil, err
-		}
-		if err := os.WriteFile(source, f.Data, 0o644); err != nil {
-			return nil, err
-		}
+		check(os.MkdirAll(filepath.Dir(source), 0o755))
+		check(os.WriteFile(source, f.Data, 0o644))
 		kind := files.TypeFile
 		switch {
 		case format != "rpm": // no other format marks its files
@@ -183,7 +158,7 @@ func (s *stage) contents(b build, info *nfpm.Info, format string) (files.Content
 			contents = append(contents, s.packed(files.TypeDir, dir, "", 0o755))
 		}
 	}
-	return contents, nil
+	return contents
 }
 
 // debianChanges is the changelog of the package itself, in the format of Debian.
@@ -193,11 +168,12 @@ func debianChanges(info *nfpm.Info, at time.Time) []byte {
 }
 
 // rpmChanges writes the changelog of the package itself, as nfpm reads it, and returns the file's name.
-func (s *stage) rpmChanges(info *nfpm.Info) (name string, err error) {
+func (s *stage) rpmChanges(info *nfpm.Info) (name string) {
 	name = filepath.Join(s.dir, "changes.yaml")
 	text := fmt.Sprintf("- semver: %q\n  date: %s\n  packager: %q\n  changes:\n  - note: %q\n", packageVersion(info),
 		s.time.Format(time.RFC3339), info.Maintainer, "Release. What is new is in CHANGELOG.md.")
-	return name, os.WriteFile(name, []byte(text), 0o644)
+	check(os.WriteFile(name, []byte(text), 0o644))
+	return name
 }
 
 // packageVersion is the version as Debian and rpm write it, with the release of the package.

@@ -13,13 +13,10 @@ import (
 
 // source writes the archive of the commit's files, with three more: what a build cannot know without git, its
 // VERSION and its COMMIT with the date, and the notices.
-func (s *stage) source(root, out string, b build) error {
-	text, err := git(root, "archive", "--format=tar", "HEAD")
-	if err != nil {
-		return err
-	}
+func (s *stage) source(root, out string, b build) {
+	text := checked(git(root, "archive", "--format=tar", "HEAD"))
 	files := []file{
-		{"COMMIT", 0o644, fmt.Appendf(nil, "%s %s\n", revision(b), s.time.Format(time.RFC3339))},
+		{"COMMIT", 0o644, fmt.Appendf(nil, "%s %s\n", b.Commit, s.time.Format(time.RFC3339))},
 		{"THIRD_PARTY_NOTICES", 0o644, s.notices}, {"VERSION", 0o644, []byte(s.version + "\n")},
 	}
 	// It is written again, because git's settings change the modes.
@@ -28,9 +25,7 @@ func (s *stage) source(root, out string, b build) error {
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if err != nil {
-			return err
-		}
+		check(err)
 		if header.Typeflag != tar.TypeReg {
 			continue // directories, and the commit in a header of its own
 		}
@@ -38,15 +33,9 @@ func (s *stage) source(root, out string, b build) error {
 		if header.Mode&0o100 != 0 {
 			f.Mode = 0o755
 		}
-		if f.Data, err = io.ReadAll(archive); err != nil {
-			return err
-		}
+		f.Data = checked(io.ReadAll(archive))
 		files = append(files, f)
 	}
 	top := "till-" + s.version
-	data, err := s.tar(top, files)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(out, top+"-source.tar.gz"), gzipped(data), 0o644)
+	check(os.WriteFile(filepath.Join(out, top+"-source.tar.gz"), gzipped(s.tar(top, files)), 0o644))
 }

@@ -38,65 +38,36 @@ type stage struct {
 	noticesGz   []byte
 }
 
-func newStage(t toolchain, work string, builds []build, linked []notice) (*stage, error) {
+func newStage(t toolchain, work string, builds []build, linked []notice) *stage {
 	s := &stage{dir: work, version: builds[0].Version, time: builds[0].Time.UTC(), completions: map[string][]byte{},
 		man: map[string][]byte{}, linked: linked}
-	manuals, err := filepath.Glob(filepath.Join(t.root, "man", "*.[17]"))
-	if err != nil {
-		return nil, err
+	read := func(name string) []byte { return checked(os.ReadFile(filepath.Join(t.root, name))) }
+	for _, name := range checked(filepath.Glob(filepath.Join(t.root, "man", "*.[17]"))) {
+		s.man[filepath.Base(name)] = checked(os.ReadFile(name))
 	}
-	for _, name := range manuals {
-		if s.man[filepath.Base(name)], err = os.ReadFile(name); err != nil {
-			return nil, err
-		}
-	}
-	for name, to := range map[string]*[]byte{"LICENSE": &s.licence, "CHANGELOG.md": &s.changes,
-		"examples/verify.sh": &s.verify} {
-		if *to, err = os.ReadFile(filepath.Join(t.root, name)); err != nil {
-			return nil, err
-		}
-	}
+	s.licence, s.changes, s.verify = read("LICENSE"), read("CHANGELOG.md"), read("examples/verify.sh")
 	for _, name := range []string{"till.bash", "_till", "till.fish", "till.ps1"} {
-		if s.completions[name], err = os.ReadFile(filepath.Join(t.root, "completions", name)); err != nil {
-			return nil, err
-		}
+		s.completions[name] = read("completions/" + name)
 	}
-	if s.pages, err = pages(t.root); err != nil {
-		return nil, err
-	}
-	if s.authorities, err = authoritiesNotice(t); err != nil {
-		return nil, err
-	}
+	s.pages, s.authorities = pages(os.DirFS(t.root)), authoritiesNotice(t)
 	s.notices = noticeText(s.linked)
 	s.noticesGz = gzipped(s.notices)
-	return s, nil
+	return s
 }
 
 // pages returns what there is to read: README.md, AGENTS.md, docs/, and the examples that they link to.
-func pages(root string) ([]file, error) {
-	var all []file
+func pages(tree fs.FS) (all []file) {
 	have := map[string]bool{}
-	tree := os.DirFS(root)
 	for _, pattern := range []string{"README.md", "AGENTS.md", "docs/*.md", "examples", "examples/*", "examples/*/*"} {
-		names, err := fs.Glob(tree, pattern)
-		if err != nil {
-			return nil, err
-		}
-		for _, name := range names {
+		for _, name := range checked(fs.Glob(tree, pattern)) {
 			have[name] = true
-			info, err := fs.Stat(tree, name)
-			if err != nil {
-				return nil, err
-			}
+			info := checked(fs.Stat(tree, name))
 			if info.IsDir() {
 				continue
 			}
-			f := file{Name: name, Mode: 0o644}
+			f := file{name, 0o644, checked(fs.ReadFile(tree, name))}
 			if info.Mode()&0o100 != 0 {
 				f.Mode = 0o755
-			}
-			if f.Data, err = fs.ReadFile(tree, name); err != nil {
-				return nil, err
 			}
 			all = append(all, f)
 		}
@@ -106,7 +77,7 @@ func pages(root string) ([]file, error) {
 			all[i].Data = withoutDeadLinks(f, have)
 		}
 	}
-	return all, nil
+	return all
 }
 
 var link = regexp.MustCompile(`\]\(([^)#]*)[^)]*\)`)

@@ -9,18 +9,10 @@ import (
 )
 
 // writeSums writes SHA256SUMS in the form of sha256sum. Its signature covers everything else.
-func writeSums(out string) error {
-	entries, err := os.ReadDir(out)
-	if err != nil {
-		return err
-	}
+func writeSums(out string) {
 	var b bytes.Buffer
-	for _, e := range entries {
-		data, err := os.ReadFile(filepath.Join(out, e.Name()))
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(&b, "%x  %s\n", sha256.Sum256(data), e.Name())
+	for _, e := range checked(os.ReadDir(out)) {
+		fmt.Fprintf(&b, "%x  %s\n", sha256.Sum256(checked(os.ReadFile(filepath.Join(out, e.Name())))), e.Name())
 	}
-	return os.WriteFile(filepath.Join(out, "SHA256SUMS"), b.Bytes(), 0o644)
+	check(os.WriteFile(filepath.Join(out, "SHA256SUMS"), b.Bytes(), 0o644))
 }
