@@ -6,18 +6,60 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"text/template"
 
 	"example.com/till/internal/exit"
 	"example.com/till/internal/money"
+	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
 	"github.com/itchyny/gojq"
 )
 
+// filter prints what it makes of decoded JSON.
+type filter = func(value any, w io.Writer) error
+
+// newFilter returns the filter of --jq or --template, or nil.
+func (s *Session) newFilter(ctx context.Context) (filter, error) {
+	switch {
+	case s.JQ != "":
+		return jqFilter(ctx, s.Money, s.JQ)
+	case s.Template != "":
+		return templateFilter(s.Money, s.Template)
+	}
+	return nil, nil
+}
+
+// templateFilter parses a template. A template gets an object for one thing, and for a list the array of all its
+// rows, so it begins with {{range .}}. A missing field prints "<no value>". In addition to the standard functions
+// there is json, which prints a value as JSON, and decimal, which prints an amount in units. If the output does not
+// end with a line feed, one is added.
+func templateFilter(m money.Registry, text string) (filter, error) {
+	parsed, err := template.New("template").Funcs(template.FuncMap{
+		"json":    func(value any) string { return string(render.Encode(value)) },
+		"decimal": func(amount any) string { return decimalOf(m, amount) },
+	}).Parse(text)
+	if err != nil {
+		return nil, exit.UsageError(fmt.Sprintf("--template does not parse: %v", err), "")
+	}
+	return func(value any, w io.Writer) error {
+		var result bytes.Buffer
+		failed := parsed.Execute(&result, value)
+		if failed == nil && result.Len() > 0 && !bytes.HasSuffix(result.Bytes(), []byte("\n")) {
+			result.WriteByte('\n')
+		}
+		if _, err := w.Write(result.Bytes()); err != nil { // including the output before an error
+			return err
+		}
+		if failed != nil {
+			return exit.UsageError(fmt.Sprintf("--template: %v", failed), "look at the whole answer with -o json")
+		}
+		return nil
+	}, nil
+}
+
 // jqFilter compiles an expression of --jq. Each result is printed on its own line, strings without quotes. An
 // expression can run forever, so ctx ends it. Its function decimal is that of a registry.
-func jqFilter(ctx context.Context, m money.Registry, expression string) (
-	func(value []byte, w io.Writer) error, error,
-) {
+func jqFilter(ctx context.Context, m money.Registry, expression string) (filter, error) {
 	query, err := gojq.Parse(expression)
 	if err != nil {
 		return nil, exit.UsageError(fmt.Sprintf("--jq: the expression %q does not parse: %v", expression, err),
@@ -34,14 +76,8 @@ func jqFilter(ctx context.Context, m money.Registry, expression string) (
 		return nil, exit.UsageError(fmt.Sprintf("--jq: the expression %q cannot be used: %v", expression, err),
 			"check it against the jq manual")
 	}
-	return func(value []byte, w io.Writer) error {
-		dec := json.NewDecoder(bytes.NewReader(value))
-		dec.UseNumber() // keeps every digit
-		var data any
-		if err := dec.Decode(&data); err != nil {
-			return err
-		}
-		results := code.RunWithContext(ctx, data)
+	return func(value any, w io.Writer) error {
+		results := code.RunWithContext(ctx, value)
 		for result, ok := results.Next(); ok; result, ok = results.Next() {
 			if err, failed := result.(error); failed {
 				return jqError(ctx, err)

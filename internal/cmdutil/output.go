@@ -122,14 +122,12 @@ const filterLimit = 2 * time.Second
 // Made prints what a create has made. If printing fails, the ids are in the error, because they may be
 // nowhere else.
 func (o Output[T]) Made(value T, text string, what exit.About, ids string) error {
-	if o.Session.JQ != "" {
-		ctx, cancel := context.WithTimeout(o.Session.Ctx, filterLimit)
-		defer cancel()
-		o.Session.Render.Filter, _ = jqFilter(ctx, o.Session.Money, o.Session.JQ) // it compiled in Start
-	}
+	ctx, cancel := context.WithTimeout(o.Session.Ctx, filterLimit)
+	defer cancel()
+	o.Session.Render.Filter, _ = o.Session.newFilter(ctx) // it compiled in Start
 	err := o.Bare(value, text)
 	// The filter or template may omit the ids.
-	if err == nil && (o.Session.JQ != "" || o.Session.Template != "") {
+	if err == nil && o.Session.Render.Filter != nil {
 		o.Session.NoteAbout(what, "made: %s", ids)
 	}
 	var output *render.WriteError

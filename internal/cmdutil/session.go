@@ -56,7 +56,6 @@ func (a *App) Start(cmd *cobra.Command) (*Session, error) {
 	a.Spinner.Interrupted = func() bool { return a.Ctx.Err() != nil }
 	s.Render = render.Options{
 		Format:    render.Format(s.Output),
-		Template:  s.Template,
 		Columns:   s.Columns,
 		Sort:      s.Sort,
 		NoHeaders: s.NoHeaders,
@@ -66,7 +65,6 @@ func (a *App) Start(cmd *cobra.Command) (*Session, error) {
 		Colors256: Knows256(a.IO.Env),
 		Screen:    terminal.Of(a.IO.Out) != nil,
 	}
-	s.Render.Decimal = func(amount any) string { return decimalOf(s.Money, amount) }
 	s.Render.Unknown = func(code string) { s.unknown[code] = true }
 	if s.CSVFor != "" {
 		if s.Render.Excel, err = render.ExcelOf(s.Locale); err != nil {
@@ -79,12 +77,8 @@ func (a *App) Start(cmd *cobra.Command) (*Session, error) {
 			s.Metrics = ""
 		}
 	}
-	if s.JQ != "" {
-		if s.Render.Filter, err = jqFilter(s.Ctx, s.Money, s.JQ); err != nil {
-			return nil, err
-		}
-	}
-	return s, nil
+	s.Render.Filter, err = s.newFilter(s.Ctx)
+	return s, err
 }
 
 // WithSession returns the run function of a command that begins with a session.

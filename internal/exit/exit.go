@@ -183,7 +183,7 @@ func Explain(err error) Error {
 	switch {
 	case errors.As(err, &own):
 		r.Code, r.Rule, r.Hint = own.Code, own.Rule, own.Hint
-		if errors.As(err, &output) { // --jq failed on the result; the output did not fail
+		if errors.As(err, &output) { // --jq or --template failed on the result; the output did not fail
 			r.Msg = own.Msg
 		}
 		errors.As(err, &r.Call)
@@ -192,8 +192,6 @@ func Explain(err error) Error {
 	case errors.As(err, &sending) && (len(sending.Hint.Text) > 0 || !errors.As(err, &call)):
 		r.Code, r.Rule, r.Hint, r.Details = codeOf(sending.Kind), sending.Rule, sending.Hint, sending.Details
 		errors.As(err, &r.Call)
-	case errors.As(err, &output) && errors.As(err, &typed): // --template failed on the result
-		r.Code, r.Msg, r.Hint = Usage, typed.Msg, payout.NewHint("look at the whole answer with -o json")
 	case errors.As(err, &output):
 		r.Code, r.Hint = Output, payout.NewHint(outputHint(output))
 		if errors.As(err, &call) { // a dry run failed to print; there was no call

@@ -10,9 +10,7 @@ import (
 	"iter"
 	"reflect"
 	"strings"
-	"text/template"
 
-	"example.com/till/internal/usage"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -38,11 +36,13 @@ func Received[J, T any, B ~[]byte](text func(T) B) Document[T] {
 
 // Encode returns the JSON of one of till's own values, on one line.
 func Encode(value any) []byte {
-	text, err := encodeJSON(value)
-	if err != nil {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(value); err != nil {
 		panic(err) // every printed type encodes
 	}
-	return []byte(text)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
 // Line is Encode with the invisible characters in strings escaped, as in Safe.
@@ -60,12 +60,12 @@ type notation struct {
 // lines has one row a line, as it is.
 func lines() notation { return notation{between: "\n", end: "\n"} }
 
-// notation returns how JSON is written, for --jq and --template as one value. A single thing is not in an array.
+// notation returns how JSON is written, for a filter as one value. A single thing is not in an array.
 func (o Options) notation(single bool) notation {
 	switch n := lines(); {
-	case o.scripted() && single:
+	case o.Filter != nil && single:
 		return notation{}
-	case o.scripted():
+	case o.Filter != nil:
 		return notation{begin: "[", between: ",", end: "]", empty: "[]"}
 	case o.Format == JSONL:
 		n.row = onOneLine
@@ -105,19 +105,22 @@ func (n notation) write(out io.Writer, rows iter.Seq2[[]byte, error]) error {
 	return err
 }
 
-// listTexts writes the JSON of rows, or what --jq, --template or YAML make of it.
+// listTexts writes the JSON of rows, or what a filter or YAML make of it.
 func (o Options) listTexts(out *bufio.Writer, texts iter.Seq2[[]byte, error], single bool) error {
-	if !o.scripted() {
+	if o.Filter == nil {
 		return o.notation(single).write(out, texts)
 	}
-	var value bytes.Buffer
-	switch err := o.notation(single).write(&value, texts); {
-	case err != nil:
+	var text bytes.Buffer
+	if err := o.notation(single).write(&text, texts); err != nil {
 		return err
-	case o.Filter != nil:
-		return unwritable(o.Filter(value.Bytes(), out))
 	}
-	return execute(out, o, value.Bytes())
+	decoder := json.NewDecoder(&text)
+	decoder.UseNumber() // keeps every digit
+	var value any
+	if err := decoder.Decode(&value); err != nil {
+		return notJSON(err)
+	}
+	return unwritable(o.Filter(value, out))
 }
 
 // onOneLine returns JSON on one line. Text without a line break is one already.
@@ -214,50 +217,6 @@ func notJSON(err error) error {
 		return nil
 	}
 	return &WriteError{Err: fmt.Errorf("it is not JSON: %w", err)}
-}
-
-// parseTemplate parses a template. A template gets the decoded JSON: an object for one thing, and for a list
-// the array of all its rows, so it begins with {{range .}}. Numbers are json.Number and print digit for
-// digit. A missing field prints "<no value>". In addition to the standard functions there is json, which
-// prints a value as JSON, and decimal, which prints an amount in units. If the output does not end with a line
-// feed, one is added.
-func (o Options) parseTemplate() (*template.Template, error) {
-	return template.New("template").Funcs(template.FuncMap{"json": encodeJSON, "decimal": o.Decimal}).Parse(o.Template)
-}
-
-func encodeJSON(value any) (string, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(value); err != nil {
-		return "", err
-	}
-	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
-}
-
-func execute(out *bufio.Writer, o Options, text []byte) error {
-	t, err := o.parseTemplate()
-	if err != nil {
-		return usage.Errorf("--template does not parse: %v", err) // Check has already found it
-	}
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	var value any
-	if err := decoder.Decode(&value); err != nil {
-		return notJSON(err)
-	}
-	var result bytes.Buffer
-	err = t.Execute(&result, value)
-	if _, failed := out.Write(result.Bytes()); failed != nil { // including the output before an error
-		return failed
-	}
-	if err != nil {
-		return unwritable(usage.Errorf("--template: %v", err))
-	}
-	if result.Len() > 0 && !bytes.HasSuffix(result.Bytes(), []byte("\n")) {
-		return out.WriteByte('\n')
-	}
-	return nil
 }
 
 // output is the function output, with escapes if w is a terminal. Tables and ids are safe already.

@@ -41,25 +41,11 @@ func TestJSONLHasOneLinePerItem(t *testing.T) {
 	equal(t, one(t, Options{Format: JSONL}, payment{json: oddIndented}), odd+"\n")
 }
 
-func TestTemplateSeesExactJSON(t *testing.T) {
-	for template, want := range map[string]string{
-		"{{.z}} {{.e}}\n": "12345678901234567890 1E400\n", "{{.html}}": "<a&b>\n", "{{.missing}}": "<no value>\n",
-		`{{json .html}} {{json .l}} {{json .z}}`: "\"<a&b>\" [] 12345678901234567890\n", "{{if false}}x{{end}}": "",
-	} {
-		equal(t, one(t, Options{Template: template}, payment{json: odd}), want)
-	}
-	equal(t, list(t, Options{Template: "{{range .}}{{.id}}={{.n}};{{end}}"}, both...),
-		"wd_1=1.50;wd_2=12345678901234567890;\n")
-	if failed := (*WriteError)(nil); !errors.As(payments.One(io.Discard, Options{Template: "{{.id.x}}"}, first), &failed) {
-		t.Error("a template that fails on the data is no *WriteError")
-	}
-}
-
 func TestFilter(t *testing.T) {
 	var given string
 	failure := error(nil)
-	o := Options{Filter: func(value []byte, w io.Writer) error {
-		given = string(value)
+	o := Options{Filter: func(value any, w io.Writer) error {
+		given = string(Encode(value))
 		io.WriteString(w, "result\n")
 		return failure
 	}}

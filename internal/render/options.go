@@ -1,7 +1,6 @@
 package render
 
 import (
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -25,40 +24,28 @@ const (
 // Options holds the user's choices about the output.
 type Options struct {
 	Format    Format
-	Filter    func(value []byte, w io.Writer) error // --jq: prints its results for the whole JSON; nil: none
-	Template  string                                // --template: text/template over the decoded JSON
-	Columns   []string                              // empty: the view's own
-	Sort      string                                // "name", or "-name" for descending
+	Filter    func(value any, w io.Writer) error // --jq, --template: prints what it makes of the decoded JSON; nil: none
+	Columns   []string                           // empty: the view's own
+	Sort      string                             // "name", or "-name" for descending
 	NoHeaders bool
 	Excel     Excel // how CSV is written for it; zero: as for any program
 	Quiet     bool  // ids only, one a line
 	Width     int   // of the terminal in columns; 0: not a terminal, nothing is cut
 	Color     bool
-	Colors256 bool                    // the terminal has 256 colours
-	Unknown   func(code string)       // is told of each amount in minor units; nil: nothing is
-	Decimal   func(amount any) string // what the function decimal of a template returns
-	Screen    bool                    // the output is a terminal: data is escaped as by Screen
+	Colors256 bool              // the terminal has 256 colours
+	Unknown   func(code string) // is told of each amount in minor units; nil: nothing is
+	Screen    bool              // the output is a terminal: data is escaped as by Screen
 }
-
-// scripted reports whether a filter or a template decides the output.
-func (o Options) scripted() bool { return o.Filter != nil || o.Template != "" }
 
 // tabular reports whether the output is made of cells, and not of JSON.
 func (o Options) tabular() bool {
-	return !o.scripted() && (o.Format == "" || o.Format == Table || o.Format == CSV)
+	return o.Filter == nil && (o.Format == "" || o.Format == Table || o.Format == CSV)
 }
 
 // check returns a *usage.Error if the options do not suit a view with columns of these names, with or without
 // ids and JSON.
 func (o Options) check(names []string, ids, json bool) error {
-	scripted, onlyTabular, broken := "", "", error(nil)
-	switch {
-	case o.Filter != nil:
-		scripted = "--jq"
-	case o.Template != "":
-		scripted = "--template"
-		_, broken = o.parseTemplate()
-	}
+	onlyTabular := ""
 	switch {
 	case len(o.Columns) > 0:
 		onlyTabular = "--columns"
@@ -67,24 +54,13 @@ func (o Options) check(names []string, ids, json bool) error {
 	case o.NoHeaders:
 		onlyTabular = "--no-headers"
 	}
-	for _, clash := range []struct {
-		found bool
-		text  string
-	}{
-		{o.Filter != nil && o.Template != "", "--jq and --template both decide the whole output: use one of them"},
-		{broken != nil, fmt.Sprint("--template does not parse: ", broken)},
-		{o.Quiet && scripted != "", "--quiet prints ids only: leave out " + scripted},
-		{o.Quiet && len(o.Columns) > 0, "--quiet prints ids only: leave out --columns"},
-		{scripted != "" && (o.Format == CSV || o.Format == YAML),
-			fmt.Sprintf("%s works on the JSON: leave out --output %s", scripted, o.Format)},
-		{scripted != "" && onlyTabular != "",
-			onlyTabular + " is for table and csv, and cannot be used together with " + scripted},
-		{!o.tabular() && !o.Quiet && onlyTabular != "",
-			fmt.Sprintf("%s is for table and csv: leave it out with --output %s", onlyTabular, o.Format)},
-	} {
-		if clash.found {
-			return usage.Errorf("%s", clash.text)
-		}
+	switch {
+	case o.Quiet && o.Filter != nil:
+		return usage.Errorf("--quiet prints ids only: leave out --jq and --template")
+	case o.Quiet && len(o.Columns) > 0:
+		return usage.Errorf("--quiet prints ids only: leave out --columns")
+	case !o.Quiet && !o.tabular() && onlyTabular != "":
+		return usage.Errorf("%s is for table and csv: leave it out for %s", onlyTabular, o.Format)
 	}
 	for _, name := range o.Columns {
 		if !slices.Contains(names, name) {

@@ -127,9 +127,8 @@ func (v View[T]) pick(names []string, wanted func(Column[T]) bool) (picked []Col
 	return picked
 }
 
-// Check returns a *usage.Error if the options name a column that the view does not have, hold a template that
-// does not parse, or contradict each other. List and One check too. A command that changes something checks
-// first.
+// Check returns a *usage.Error if the options name a column that the view does not have, or contradict each other.
+// List and One check too. A command that changes something checks first.
 func (v View[T]) Check(o Options) error {
 	var names []string
 	for _, m := range v.Meanings() {

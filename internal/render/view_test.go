@@ -88,16 +88,15 @@ func equal(t *testing.T, got, want string) {
 }
 
 func TestCheckRefusesBadOptions(t *testing.T) {
-	jq := func([]byte, io.Writer) error { return nil }
+	jq := func(any, io.Writer) error { return nil }
 	for want, o := range map[string]Options{ // by what is in the message
 		`"name": use id, order_id, to, amount, amount_minor, amount_currency, title, done, history, memo`: {
 			Columns: []string{"id", "name"}},
-		`"name" in --sort: use id, order_id`: {Sort: "-name"},
-		"--template":                         {Template: "{{.id"},
-		"--jq and --template":                {Filter: jq, Template: "x"},
-		"--output csv":                       {Filter: jq, Format: CSV},
-		"--columns is for table and csv":     {Format: JSON, Columns: []string{"id"}},
-		"--quiet prints ids only: leave out": {Quiet: true, Columns: []string{"id"}},
+		`"name" in --sort: use id, order_id`:      {Sort: "-name"},
+		"--quiet prints ids only: leave out --jq": {Quiet: true, Filter: jq},
+		"--sort is for table and csv":             {Filter: jq, Sort: "id"},
+		"--columns is for table and csv":          {Format: JSON, Columns: []string{"id"}},
+		"--quiet prints ids only: leave out":      {Quiet: true, Columns: []string{"id"}},
 	} {
 		// Check, List and One refuse the same options, and write nothing.
 		var b strings.Builder
@@ -175,8 +174,7 @@ func TestListKeepsRowsBeforeAnError(t *testing.T) {
 		{Options{Format: YAML}, "- id: wd_1\n  \"n\": 1.50\n"},
 		{Options{Columns: []string{"id"}, Sort: "id"}, "ID\nwd_1\n"},
 		{Options{Quiet: true}, "wd_1\n"},
-		{Options{Filter: func([]byte, io.Writer) error { t.Error("filtered a part"); return nil }}, ""},
-		{Options{Template: "x"}, ""},
+		{Options{Filter: func(any, io.Writer) error { t.Error("filtered a part"); return nil }}, ""},
 	} {
 		for want, items := range map[string]iter.Seq2[payment, error]{"": breaking(t), test.want: breaking(t, first)} {
 			var b strings.Builder
@@ -202,13 +200,13 @@ func (f *full) Write(p []byte) (int, error) {
 }
 
 func TestWriteError(t *testing.T) {
-	filter := func(value []byte, w io.Writer) error {
-		_, err := w.Write(value)
+	filter := func(value any, w io.Writer) error {
+		_, err := w.Write(Encode(value))
 		return err
 	}
 	for name, o := range map[string]Options{
 		"table": {}, "upright": {Width: 30}, "json": {Format: JSON}, "jsonl": {Format: JSONL}, "csv": {Format: CSV},
-		"yaml": {Format: YAML}, "quiet": {Quiet: true}, "jq": {Filter: filter}, "template": {Template: "{{.}}"},
+		"yaml": {Format: YAML}, "quiet": {Quiet: true}, "jq": {Filter: filter},
 	} {
 		for _, room := range []int{0, 4} {
 			read := 0
@@ -219,7 +217,7 @@ func TestWriteError(t *testing.T) {
 			var failed *WriteError
 			err := payments.List(&full{room}, o, endless)
 			if !errors.As(err, &failed) || !errors.Is(err, errFull) ||
-				read == 20_000 && !strings.Contains("table upright jq template", name) {
+				read == 20_000 && !strings.Contains("table upright jq", name) {
 				t.Errorf("List, %s, room for %d bytes: %v after %d rows", name, room, err, read)
 			}
 			err = payments.One(&full{room}, o, first)
@@ -236,7 +234,7 @@ func TestWriteError(t *testing.T) {
 
 func TestInvalidJSONIsAWriteError(t *testing.T) {
 	for _, text := range []string{"", "{", `{"a":01}`, "{\n"} {
-		for _, o := range []Options{{Format: JSON}, {Format: YAML}, {Template: "x"}} {
+		for _, o := range []Options{{Format: JSON}, {Format: YAML}, {Filter: func(any, io.Writer) error { return nil }}} {
 			var failed *WriteError
 			if err := payments.One(io.Discard, o, payment{json: text}); !errors.As(err, &failed) {
 				t.Errorf("%q as %q: %v", text, o.Format, err)

@@ -40,11 +40,7 @@ func TestYAMLStrings(t *testing.T) {
 		"a\nb", "a\tb", "a\u2028b", "\x00", "\x1b",
 		"\ufeffx", "\u0085", strings.Repeat("long words ", 40) + "end", "---", "...", "日本語",
 	} {
-		quotedJSON, err := encodeJSON(map[string]string{"k": s})
-		if err != nil {
-			t.Fatal(err)
-		}
-		text := one(t, Options{Format: YAML}, payment{json: quotedJSON})
+		text := one(t, Options{Format: YAML}, payment{json: string(Encode(map[string]string{"k": s}))})
 		var back map[string]any
 		if err := yaml.Unmarshal([]byte(text), &back); err != nil || back["k"] != s {
 			t.Errorf("%q became %q and came back as %q, %v", s, text, back["k"], err)

@@ -39,7 +39,7 @@ func Command(a *cmdutil.App) *cobra.Command {
 // send sends a request, asks before it if the request may change something, and prints the answer.
 func send(s *cmdutil.Session, method, path, input string) error {
 	view := cmdutil.LineView()
-	filtered := s.Render.Filter != nil || s.Template != ""
+	filtered := s.Render.Filter != nil
 	s.Render.Quiet = s.Render.Quiet && filtered // the answer has no header that could be left out
 	if filtered || !s.Origin("output").IsDefault() {
 		if _, err := cmdutil.NewOutput(s, view); err != nil {

@@ -237,7 +237,7 @@ func exportCommand(a *cmdutil.App) *cobra.Command {
 		Short:             "Print the rows of a run for a file, as CSV",
 		ValidArgsFunction: a.CompleteRuns(),
 	}, func(s *cmdutil.Session, out cmdutil.Output[payout.Order], args []string) error {
-		if s.Origin("output").IsDefault() && s.Render.Filter == nil && s.Template == "" {
+		if s.Origin("output").IsDefault() && s.Render.Filter == nil {
 			s.Render.Format = render.CSV
 		}
 		ledger, err := s.LedgerToList()

@@ -112,7 +112,7 @@ func noteShown(s *cmdutil.Session, p *payout.Plan) {
 func showPlan(s *cmdutil.Session, p *payout.Plan, verbose bool, out cmdutil.Output[planned]) error {
 	noteShown(s, p)
 	o := s.Render
-	whole := o.Filter != nil || o.Template != ""
+	whole := o.Filter != nil
 	switch {
 	case onScreen(s):
 		if err := look(s, p).show(verbose); err != nil {
@@ -141,7 +141,7 @@ func showPlan(s *cmdutil.Session, p *payout.Plan, verbose bool, out cmdutil.Outp
 // onScreen reports whether a plan is shown to a person who did not say how.
 func onScreen(s *cmdutil.Session) bool {
 	o := s.Render
-	return o.Screen && o.Filter == nil && o.Template == "" && o.Format == render.Table && len(o.Columns) == 0 && !o.Quiet
+	return o.Screen && o.Filter == nil && o.Format == render.Table && len(o.Columns) == 0 && !o.Quiet
 }
 
 // looked is a plan as a person looks at it, with what till finds in it.

@@ -112,7 +112,7 @@ func (p *reporting) foot() []report.Row {
 func (p *reporting) data() error {
 	out := cmdutil.Output[report.Row]{Session: p.Session, View: p.view(p.headed())}
 	rows := p.report.Rows(p.top)
-	switch lines := p.Render.Format == render.JSONL && p.Render.Filter == nil && p.Render.Template == ""; {
+	switch lines := p.Render.Format == render.JSONL && p.Render.Filter == nil; {
 	case p.Quiet:
 		return out.List(eachRow(rows, out.View.ID))
 	case !out.Tabular() && !lines:

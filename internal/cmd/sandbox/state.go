@@ -94,7 +94,7 @@ func dumpCommand(a *cmdutil.App) *cobra.Command {
 					"leave --output out for JSON")
 			}
 			view, options := cmdutil.LineView(), s.Render
-			if options.Format == render.Table && options.Filter == nil && s.Template == "" { // it is JSON anyway
+			if options.Format == render.Table && options.Filter == nil { // it is JSON anyway
 				options = render.Options{Format: render.JSON}
 			} else if _, err := cmdutil.NewOutput(s, view); err != nil {
 				return err
