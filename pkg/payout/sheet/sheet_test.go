@@ -318,10 +318,11 @@ func TestLook(t *testing.T) {
 		}
 	}
 	two := Layout{Columns: map[string]string{"address": "To"}, Other: Ignore, Delimiter: ";"}
-	for _, n := range []int{1, 60_000} { // 1 MiB ends within an é
-		text := "To;By" + strings.Repeat("\nabcdefghijklm1;é", n)
+	head, row := "To;By", "\nabcdefghijklm1;é"
+	for _, text := range []string{head + row, head + strings.Repeat(row, 60_000), // 1 MiB ends within an é
+		head + row + "\nx\ry" + row, head + row + ";", "Of;" + head + "\n;" + row[1:]} {
 		if got, err := LookCSV(strings.NewReader(text)); err != nil || !reflect.DeepEqual(got, two) {
-			t.Errorf("%+v, %v", got, err)
+			t.Errorf("%.40q: %+v, %v", text, got, err)
 		}
 	}
 }
