@@ -144,7 +144,8 @@ func TestKeyOfAnotherAccount(t *testing.T) {
 		{Address: "http://b.test", Name: "y"}: "till journal rename shop y --base-url " + at + " --to-base-url http://b.test",
 	} {
 		d.Ledger = &Ledger{d.ledger.Journal().Ledger(now)}
-		if got := wantKind(t, d.verifyKey(t.Context()), Refused, RuleAccount).Hint.String(); !strings.HasSuffix(got, want) {
+		_, err := d.applier(d.plan(nil, due("1")), ApplyOptions{}).Preview(t.Context())
+		if got := wantKind(t, err, Refused, RuleAccount).Hint.String(); !strings.HasSuffix(got, want) {
 			t.Errorf("got %q, want %q at its end", got, want)
 		}
 	}

@@ -619,14 +619,14 @@ func TestOnePlanOfABatchInOneProcess(t *testing.T) {
 // comes first.
 func TestRefusedKeyBeatsTooManyCalls(t *testing.T) {
 	call := func(status int) error { return &api.Error{Status: status, Outcome: api.Rejected} }
-	for _, errs := range [][]error{{call(429), call(401)}, {call(401), call(429)},
-		{&Error{Kind: Unknown}, call(429), call(403)}} {
+	for want, errs := range map[int][]error{400: {call(400), call(500)}, 429: {&Error{Kind: Unknown}, call(429), call(400)},
+		401: {call(429), call(401)}, 403: {call(403), call(429)}} {
 		s := &sending{end: func() {}}
 		for _, err := range errs {
 			s.stop(err)
 		}
-		if got := (*api.Error)(nil); !errors.As(s.why, &got) || got.Status == 429 {
-			t.Errorf("of %v it was %v", errs, s.why)
+		if got := (*api.Error)(nil); !errors.As(s.why, &got) || got.Status != want {
+			t.Errorf("of %v it was %v, want %d", errs, s.why, want)
 		}
 	}
 }

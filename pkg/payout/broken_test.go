@@ -87,9 +87,15 @@ func TestNoFailedStepIsIgnored(t *testing.T) {
 	ok(t, p.Remember(t.Context(), approvals))
 	p.options.Approvals = approvals
 	p.clock.move(time.Hour)
-	previews := func(plan *Plan) func(context.Context) (any, error) {
+	frozen, spent := newDesk(t), usedDesk(t)
+	ok(t, frozen.Freeze(t.Context(), "x"))
+	spent.options.TimeZone, spent.options.Limits.MaxPerDay = time.UTC, []api.Amount{api.CryptoAmount("Btc", 9999)}
+	previews := func(d *desk, plan *Plan) func(context.Context) (any, error) {
 		return func(ctx context.Context) (any, error) {
-			x, err := p.Applier(ctx, plan, ApplyOptions{DryRun: true})
+			x, err := d.Applier(ctx, plan, ApplyOptions{DryRun: true})
+			if errors.Is(err, Refused) {
+				return err.Error(), nil
+			}
 			if err != nil {
 				return nil, err
 			}
@@ -104,7 +110,8 @@ func TestNoFailedStepIsIgnored(t *testing.T) {
 			made, err := p.desk.MakePlan(ctx, p.input())
 			return []any{made.Warnings, made.Known, made.Digest}, err
 		},
-		"preview": previews(plan), "begun": previews(begun),
+		"preview": previews(p.desk, plan), "begun": previews(p.desk, begun),
+		"frozen": previews(frozen, frozen.plan(nil, due("2"))), "spent": previews(spent, spent.plan(nil, due("2"))),
 		"decision": func(ctx context.Context) (any, error) {
 			c, err := p.Sender.Check(ctx, notSent("5"))
 			return c.Undated, err
@@ -144,8 +151,8 @@ func TestNoFailedStepIsIgnored(t *testing.T) {
 			if ctx.left.Load() > 0 {
 				break
 			}
-			if err == nil && !reflect.DeepEqual(got, want) {
-				t.Errorf("%s without step %d: %+v, want %+v", name, n, got, want)
+			if err == nil && !reflect.DeepEqual(got, want) || err != nil && !errors.Is(err, context.Canceled) {
+				t.Errorf("%s without step %d: %+v, %v, want %+v", name, n, got, err, want)
 			}
 		}
 	}

@@ -283,7 +283,7 @@ func makeHoldsABatchAgainstItsRun(t *testing.T, p *planner) {
 	os.Remove(p.Path)
 	got := p.refused(RuleBatchChanged, head, a, b, a)
 	if len(got) != 3 || !strings.Contains(got[0], "vanished since run aaaaaaaa") ||
-		!strings.Contains(got[0], "0.50000000 Btc to gone") || !strings.HasPrefix(got[1], "line 3: new since run") ||
+		!strings.Contains(got[0], "0.50000000 Btc to gone, which is") || !strings.HasPrefix(got[1], "line 3: new since run") ||
 		!strings.HasPrefix(got[2], "line 4: new since run") {
 		t.Errorf("%q", got)
 	}

@@ -59,10 +59,11 @@ func TestSenderAccount(t *testing.T) {
 	}
 }
 
-func TestSettleAfterHasADefault(t *testing.T) {
+func TestOptionsHaveDefaults(t *testing.T) {
 	for given, want := range map[time.Duration]time.Duration{0: 15 * time.Minute, time.Hour: time.Hour, -1: -1} {
-		if sender, _ := newSender(t, newService(t), Options{SettleAfter: given}); sender.options.SettleAfter != want {
-			t.Errorf("%s is %s, want %s", given, sender.options.SettleAfter, want)
+		sender, _ := newSender(t, newService(t), Options{SettleAfter: given})
+		if o := sender.options; o.SettleAfter != want || o.TimeZone != time.UTC {
+			t.Errorf("%s is %s in %s, want %s in UTC", given, o.SettleAfter, o.TimeZone, want)
 		}
 	}
 }
