@@ -196,6 +196,8 @@ func TestApprovalsWithoutFiles(t *testing.T) {
 	if want := "2 persons must approve it; signed: none; not signed: ann, bob; missing: 2"; status.String() != want {
 		t.Errorf("the status is %q, want %q", status, want)
 	}
+	p.Path = "gone/staff.plan"
+	wantKind(t, errorOf(d.PlanApprovals(t.Context(), p, approvals, nil, d.Sender.now())), Invalid, "", "cannot be read")
 }
 
 func TestNewRefusesApprovals(t *testing.T) {

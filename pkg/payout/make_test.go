@@ -158,6 +158,7 @@ func TestMakeTellsEverythingThatIsWrong(t *testing.T) {
 			[]string{"5,Btc,0.5,0.5,a,,", "amount_minor: |decimal point"},
 			[]string{"1,Btc,0.5,5,a,,", "amount_minor: \"5\" is not the amount \"0.5\", which is 50000000"},
 			[]string{"2,Btc,,0.5,a,,", "amount_minor: |decimal point"},
+			[]string{"6,Xrp,,5,rHb9CJAWyB4rj91VRWn96DkukG4bwdtyTh,07,", "memo: |no destination tag"},
 			[]string{"3,Xlr,,5,G,7 ,", "memo: |ends with white space"}, []string{"4,Btc,1,,a,,shop", "callback: |http"}),
 		"an order id too many": {batch: "b", text: header + "\n1,Btc,1,a\n,Btc,1,a\n",
 			says: []string{"line 2: order_id: \"1\" is given"}},
