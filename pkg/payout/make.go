@@ -231,12 +231,12 @@ func (m *maker) leaveOut(r *sheet.Row) {
 // refusal returns the error for rows that are wrong or not within the limits.
 func (m *maker) refusal() error {
 	if n := len(m.wrong.list) + m.wrong.more; n > 0 {
-		places := "one place"
+		places, them := "one place", "this error"
 		if n > 1 {
-			places = fmt.Sprintf("%d places", n)
+			places, them = fmt.Sprintf("%d places", n), "these errors"
 		}
 		return m.wrong.of(failed(Invalid, "%s is wrong in %s, and nothing is planned", m.Name, places).
-			hint("correct these errors, and run the command again"))
+			hint("correct "+them+", and run the command again"))
 	}
 	if len(m.rows) == 0 && !m.AllowEmpty {
 		return failed(Invalid, "%s has no rows", m.Name).hint("if that is right, add --allow-empty")
