@@ -5,7 +5,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net"
 	"os"
@@ -268,7 +267,14 @@ func signerFor(s *cmdutil.Session, flags approveFlags, approvers approval.Approv
 		return exit.UsageError(fmt.Sprintf("--key: %s cannot be used: %v", flags.key, atomicfile.WithoutPath(err)),
 			"name the file of a private key or, for a token, add it to the agent with ssh-add and use --agent")
 	}
-	text, info, err := readKey(flags.key)
+	info, err := os.Stat(flags.key)
+	if err == nil && !info.Mode().IsRegular() { // reading a pipe may wait for ever
+		err = errors.New("it is not a regular file")
+	}
+	var text []byte
+	if err == nil {
+		text, err = os.ReadFile(flags.key)
+	}
 	if err != nil {
 		return nil, unusable(err)
 	}
@@ -302,24 +308,6 @@ func signerFor(s *cmdutil.Session, flags approveFlags, approvers approval.Approv
 		return nil, unusable(err)
 	}
 	return signer, nil
-}
-
-// maxKey is more than the size of any key file, in bytes.
-const maxKey = 64 << 10
-
-func readKey(name string) (text []byte, info os.FileInfo, err error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer f.Close()
-	if info, err = f.Stat(); err == nil && !info.Mode().IsRegular() {
-		err = errors.New("it is not a regular file")
-	}
-	if err == nil {
-		text, err = io.ReadAll(io.LimitReader(f, maxKey))
-	}
-	return text, info, err
 }
 
 func agentKey(s *cmdutil.Session, wanted func(ssh.PublicKey) bool) (ssh.Signer, error) {
