@@ -219,8 +219,12 @@ func rebateCommand(a *cmdutil.App) *cobra.Command {
 		Short:             "Show what resellers have earned, per currency",
 		ValidArgsFunction: completeResellers(a),
 		RunE: a.WithSession(func(s *cmdutil.Session, args []string) error {
-			if by != "" {
-				return rebatesBy(s, by, currency, args)
+			switch {
+			case by == string(report.ByInvoice): // as a report has them
+				p := reporting{Session: s, groups: []string{by}, currency: currency, concurrency: sideBySide}
+				return p.run(args)
+			case by != "":
+				return exit.UsageError(fmt.Sprintf("--by: there are no rebates by %q", by), "write invoice, or see", "reseller", "report")
 			}
 			code, err := currencyCode(s, currency)
 			if err != nil {
@@ -257,15 +261,6 @@ func readRebates(
 	}
 	a.raw, a.line = byCode.RawJSON(), labelledRebateLine{r.id, r.label, byCode}
 	return a, err
-}
-
-// rebatesBy prints the rebates of single invoices, as a report does.
-func rebatesBy(s *cmdutil.Session, by, currency string, args []string) error {
-	if by != string(report.ByInvoice) {
-		return exit.UsageError(fmt.Sprintf("--by: there are no rebates by %q", by), "write invoice, or see", "reseller", "report")
-	}
-	p := reporting{Session: s, groups: []string{by}, currency: currency, concurrency: sideBySide}
-	return p.run(args)
 }
 
 // currencyCode returns the code for a query, spelled as in a currency, or "" for all currencies.

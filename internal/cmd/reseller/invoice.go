@@ -226,27 +226,20 @@ func pagesFrom(page []api.Invoice, read func(page int) (json.RawMessage, error))
 			if len(fresh) == 0 && number != 2 { // page 1 may be the first again
 				return
 			}
-			var err error
-			if page, err = readInvoices(number, read); err != nil {
-				if !endsList(err) {
-					yield(api.Invoice{}, err)
-				}
+			answer, err := read(number)
+			if err != nil && endsList(err) {
+				return
+			}
+			ok := false
+			if page, ok = invoicesIn(answer); !ok && err == nil {
+				err = fmt.Errorf("page %d of the service's list has another shape than that of invoices", number)
+			}
+			if err != nil {
+				yield(api.Invoice{}, err)
 				return
 			}
 		}
 	}
-}
-
-func readInvoices(number int, read func(page int) (json.RawMessage, error)) ([]api.Invoice, error) {
-	answer, err := read(number)
-	if err != nil {
-		return nil, err
-	}
-	page, ok := invoicesIn(answer)
-	if !ok {
-		err = fmt.Errorf("page %d of the service's list has another shape than that of invoices", number)
-	}
-	return page, err
 }
 
 // endsList reports whether the service refuses a page because there is none of this number.
@@ -275,16 +268,11 @@ func (l *invoiceList) chosen(all iter.Seq2[api.Invoice, error]) iter.Seq2[api.In
 			if err == nil && !slices.Contains(seen, i.Status) {
 				seen = append(seen, i.Status)
 			}
-			asked := (len(l.statuses) == 0 || wanted(i.Status)) && (l.from+l.to == "" || l.within(i.CreatedDate))
+			at, _, dated := report.ParseWritten(i.CreatedDate) // a time that cannot be read is in no period
+			asked := (len(l.statuses) == 0 || wanted(i.Status)) && (l.from+l.to == "" || dated && l.span.Contains(at))
 			if (err != nil || asked) && !yield(i, err) {
 				return
 			}
 		}
 	}
-}
-
-// within reports whether a time is in the period. One that cannot be read is in none.
-func (l *invoiceList) within(created string) bool {
-	at, _, ok := report.ParseWritten(created)
-	return ok && l.span.Contains(at)
 }
