@@ -71,8 +71,9 @@ func New(s *store.Store, frozen bool) *Sender {
 var (
 	errGone   = refusal.New(refusal.NotFound, "The delivery is gone; the sandbox was reset meanwhile.")
 	errClosed = errors.New("the sandbox is closed")
-	errEnding = refusal.New(refusal.InternalError,
-		"The sandbox ends; its list of callbacks will say what came of the attempt.")
+
+	errUnknown = refusal.New(refusal.InternalError,
+		"The sandbox ends, is closed or cannot save its state: the list of callbacks says whether the delivery was posted.")
 )
 
 func (c *Sender) change(do func()) {
@@ -326,7 +327,7 @@ func (c *Sender) Resend(ctx context.Context, id string) (now store.Delivery, err
 	if err != nil {
 		return d, err
 	}
-	over := c.await(ctx, func() bool {
+	c.await(ctx, func() bool {
 		_, running := c.look(key)
 		now, _ = c.store.Delivery(id)
 		return now.ID == "" || len(now.Attempts) > before || !running
@@ -336,12 +337,8 @@ func (c *Sender) Resend(ctx context.Context, id string) (now store.Delivery, err
 		return now, errGone
 	case len(now.Attempts) > before:
 		return now, nil
-	case !over:
-		return now, errEnding
-	case c.ctx.Err() != nil:
-		return now, errClosed
 	}
-	return now, refusal.New(refusal.InternalError, "What came of the attempt could not be saved; try again.")
+	return now, errUnknown
 }
 
 // StartMissing starts the rounds that are missing: of what was pending when the state was opened or begun, and of
