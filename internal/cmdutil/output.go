@@ -279,22 +279,10 @@ func ListCommand[T any](
 	})
 }
 
-// WantsColour decides whether a stream has colours: by --color, then NO_COLOR, then CLICOLOR_FORCE, then
-// whether it is a terminal.
+// WantsColour decides whether a stream has colours: by --color, then the variables, then whether it is a terminal.
 func WantsColour(choice string, env func(string) string, onTerminal bool) bool {
-	switch choice {
-	case "always":
-		return true
-	case "never":
-		return false
-	}
-	if env("NO_COLOR") != "" {
-		return false
-	}
-	if force := env("CLICOLOR_FORCE"); force != "" && force != "0" {
-		return true
-	}
-	return onTerminal && env("TERM") != "dumb"
+	color, _ := config.Color(choice, env)
+	return color == "always" || color != "never" && onTerminal && env("TERM") != "dumb"
 }
 
 // Knows256 reports whether the terminal says that it has 256 colours or more.

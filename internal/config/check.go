@@ -115,15 +115,9 @@ func checkTimeLayout(text string) error {
 	return nil
 }
 
-// ValidProfileName reports whether a profile can have this name: lower-case letters, digits, - and _, with a
-// letter or a digit first.
-func ValidProfileName(name string) bool {
-	return name != "" && len(name) <= 64 && !strings.HasPrefix(name, "-") && !strings.HasPrefix(name, "_") &&
-		strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == ""
-}
-
 func checkProfileName(name string) error {
-	if !ValidProfileName(name) {
+	if name == "" || len(name) > 64 || strings.HasPrefix(name, "-") || strings.HasPrefix(name, "_") ||
+		strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "" {
 		return fmt.Errorf("%q cannot be the name of a profile: write lower-case letters, digits, - and _, at most 64",
 			name)
 	}

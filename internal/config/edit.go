@@ -45,7 +45,7 @@ func Edit(path string, change func(*Document) error) error {
 	case err == nil: // some network file systems cannot lock a directory: there, the later of two changes wins
 		defer unlock()
 	}
-	old, err := readFile(path)
+	old, err := readTrusted("the configuration file "+path, path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -21,8 +21,8 @@ import (
 	"example.com/till/pkg/payout/sheet"
 )
 
-// maxFile is the largest configuration file in bytes: larger than any real one, and small enough to read at
-// once.
+// maxFile is the largest file of a configuration or of approvers in bytes: larger than any real one, and small enough to
+// read at once.
 const maxFile = 1 << 20
 
 // File is a configuration file that was read and is valid. The zero File is an empty configuration.
@@ -87,7 +87,7 @@ func (in Input) Load() (File, error) {
 	if err != nil {
 		return File{}, err
 	}
-	text, err := terminal.Interruptibly(in.Ctx, func() ([]byte, error) { return readFile(path) })
+	text, err := terminal.Interruptibly(in.Ctx, func() ([]byte, error) { return readTrusted("the configuration file "+path, path) })
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !named.IsDefault():
 		return File{}, &Error{Msg: "the configuration file that " + named.typed() +
@@ -103,12 +103,13 @@ func (in Input) Load() (File, error) {
 	return f, nil
 }
 
-// readFile reads a configuration file that only its owner can write or replace.
-func readFile(path string) ([]byte, error) {
-	what := "the configuration file " + path
-	// one more byte than allowed, so that parse can refuse the file
-	return readChecked(what, path, maxFile+1,
-		func(info fs.FileInfo) error { return CheckTrust(what, path, info) })
+// readTrusted reads a file that only its owner can write or replace.
+func readTrusted(what, path string) ([]byte, error) {
+	text, err := readChecked(what, path, maxFile+1, func(info fs.FileInfo) error { return CheckTrust(what, path, info) })
+	if err == nil && len(text) > maxFile {
+		err = failf("%s is larger than 1 MiB: name another file", what)
+	}
+	return text, err
 }
 
 // ReadApprovers returns the text of the file of those who may approve what is sent. Only this user and root
@@ -122,14 +123,10 @@ func (s Settings) ReadApprovers() ([]byte, error) {
 	if info, err := os.Stat(s.Approvers); err == nil && !info.Mode().IsRegular() { // opening a pipe may wait for ever
 		return nil, failf("%s is not a regular file: name a file", what)
 	}
-	text, err := readChecked(what, s.Approvers, maxFile+1,
-		func(info fs.FileInfo) error { return CheckTrust(what, s.Approvers, info) })
+	text, err := readTrusted(what, s.Approvers)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, failf("%s does not exist", what).
 			advise("write a line for each person, in the format allowed_signers of ssh-keygen")
-	}
-	if err == nil && len(text) > maxFile {
-		err = failf("%s is larger than 1 MiB: it cannot be a list of people", what)
 	}
 	return text, err
 }

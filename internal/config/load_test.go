@@ -141,7 +141,6 @@ current: a\ncurrent: b => 2: the key current is given twice, first in line 1
 profiles:\n  live:\n    account: a\n    account: b => 4: given twice, first in line 3
 profiles:\n  sandbox: {} => 2: built in
 profiles:\n  Live: {} => 2: lower-case
-current: Live => 1: cannot be the name
 profiles:\n  live: https://x => 2: a text, where keys
 #\r&0 => 2: anchors and aliases
 a: &a [x]\nb: [*a, *a] => 1: anchors and aliases

@@ -40,11 +40,7 @@ func parse(data []byte) (f File, doc *yaml.Node, wrong *Error) {
 
 func (f *File) read(v value) {
 	top := v.mapping(oneOf(theTop, "current", keyCurrency, keyLayouts, "profiles"))
-	if current := top["current"]; current.Node != nil {
-		if f.Current = current.text(); !ValidProfileName(f.Current) {
-			current.fail("%q cannot be the name of a profile: write the name of one of profiles", f.Current)
-		}
-	}
+	f.Current = top["current"].text()
 	f.Currencies = currencies(top[keyCurrency], money.NewRegistry())
 	named := func(key, _ string) error { return checkProfileName(key) }
 	layouts, profiles := top[keyLayouts].mapping(named), top["profiles"].mapping(named)
@@ -226,9 +222,6 @@ func layout(v value) (l sheet.Layout) {
 // parseYAML reads a text that is one YAML document without aliases. The document's kind is zero if the text
 // has none.
 func parseYAML(data []byte) (*yaml.Node, *Error) {
-	if len(data) > maxFile {
-		return nil, atLine(0, "it is larger than 1 MiB: it cannot be a configuration")
-	}
 	number := 0
 	for line := range bytes.Lines(data) {
 		if number++; !utf8.Valid(line) {

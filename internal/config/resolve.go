@@ -171,14 +171,23 @@ func (s *Settings) finish(in Input) error {
 	if err := s.finishOutput(); err != nil {
 		return err
 	}
-	if s.Color == "auto" {
-		if in.Env("NO_COLOR") != "" {
-			s.Color, s.origins["color"] = "never", Origin{Kind: FromVariable, Name: "NO_COLOR"}
-		} else if force := in.Env("CLICOLOR_FORCE"); force != "" && force != "0" {
-			s.Color, s.origins["color"] = "always", Origin{Kind: FromVariable, Name: "CLICOLOR_FORCE"}
-		}
+	if color, variable := Color(s.Color, in.Env); variable != "" {
+		s.Color, s.origins["color"] = color, Origin{Kind: FromVariable, Name: variable}
 	}
 	return nil
+}
+
+// Color returns --color, or in place of auto what a variable says, and which variable that is.
+func Color(choice string, env func(string) string) (color, variable string) {
+	force := env("CLICOLOR_FORCE")
+	switch {
+	case choice == "always", choice == "never":
+	case env("NO_COLOR") != "":
+		return "never", "NO_COLOR"
+	case force != "" && force != "0":
+		return "always", "CLICOLOR_FORCE"
+	}
+	return choice, ""
 }
 
 func (s *Settings) finishOutput() error {
