@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -128,7 +127,7 @@ func readSeed(s *cmdutil.Session, name string) (json.RawMessage, error) {
 	if err != nil {
 		return nil, exit.UsageError(fmt.Sprintf("the seed cannot be read: %v", err), seedHint)
 	}
-	seed, err := seedJSON(text, strings.ToLower(filepath.Ext(name)))
+	seed, err := seedJSON(text)
 	if err == nil {
 		_, err = jsontext.NewDecoder(bytes.NewReader(seed)).ReadValue() // it detects duplicate keys
 	}
@@ -138,21 +137,10 @@ func readSeed(s *cmdutil.Session, name string) (json.RawMessage, error) {
 	return seed, nil
 }
 
-// seedJSON chooses the format by the extension of the file's name. For other extensions, it reads valid JSON
-// as JSON and everything else as YAML.
-func seedJSON(text []byte, extension string) (json.RawMessage, error) {
-	isYAML := extension == ".yaml" || extension == ".yml"
-	var seed json.RawMessage
-	err := json.Unmarshal(text, &seed)
-	if !isYAML && err == nil {
-		return seed, nil
-	}
-	if extension == ".json" {
-		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-			line := 1 + bytes.Count(text[:min(int(syntax.Offset), len(text))], []byte("\n"))
-			return nil, fmt.Errorf("line %d is not JSON: %w", line, err)
-		}
-		return nil, err
+// seedJSON returns valid JSON as it is, and reads everything else as YAML.
+func seedJSON(text []byte) (json.RawMessage, error) {
+	if json.Valid(text) {
+		return text, nil
 	}
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	doc, second := new(yaml.Node), new(yaml.Node)

@@ -131,17 +131,7 @@
 // # Seeds
 //
 // A sandbox begins with a seed: a name, as for WithSeed, or JSON, as for WithSeedJSON and Restore. The JSON
-// lists what the sandbox holds:
-//
-//	{
-//	  "balances": ["1000.00 Usd", "1.5 Btc"],
-//	  "resellers": [{"label": "Harbour Books", "api_key": "till_sandbox_harbour"}],
-//	  "invoices": [
-//	    {"account": "Harbour Books", "title": "Order 1001", "total": "25.00 Usd", "status": "Paid"},
-//	    {"items": [{"name": "Tea", "amount": "3.00 Eur"}], "created": "2026-05-03T10:00:00Z"}
-//	  ],
-//	  "withdrawals": [{"amount": "0.015 Btc", "address": "bc1q", "status": "Processing"}]
-//	}
+// lists what the sandbox holds, as in the example of WithSeedJSON.
 //
 // Every field is optional except the address and amount of a withdrawal, the items or the total of an
 // invoice, and every field of a swap other than account and at. Amounts are a decimal with its code, such as
@@ -152,12 +142,6 @@
 //
 // The field format, "till-sandbox/1", which Dump writes, says that nothing is left out, so that balances are
 // not computed.
-//
-// # State
-//
-// The state is in memory and ends with the server. WithState and WithSharedState keep it in a file instead. A
-// change is synced to the disk before the answer is sent. Changes that arrive together are synced together,
-// and a process that is killed leaves no half of one.
 //
 // # Money
 //

@@ -94,10 +94,10 @@ func WithSeed(seed string) Option { return func(o *options) { o.seed = seed } }
 func WithSeedJSON(seed []byte) Option { return func(o *options) { o.seedJSON = seed } }
 
 // WithState keeps the state in a file, an SQLite database, so that it outlives the server. A request is
-// answered after its changes are in the file. One server at a time has the file: if it is open elsewhere for
-// longer than a second, New fails with ErrInUse. A file that does not exist is created, readable by its owner
-// only, and gets the seed; for an existing file the seed is ignored. Neither the key nor the settings are in
-// the file.
+// answered after its changes are synced to the disk, and a process that is killed leaves no half of one. One
+// server at a time has the file: if it is open elsewhere for longer than a second, New fails with ErrInUse. A
+// file that does not exist is created, readable by its owner only, and gets the seed; for an existing file the
+// seed is ignored. Neither the key nor the settings are in the file.
 func WithState(path string) Option { return func(o *options) { o.state, o.shared = path, false } }
 
 // WithSharedState is WithState for a program that needs the state for a moment and does not call Serve.
