@@ -12,7 +12,6 @@ import (
 	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/exit"
-	"example.com/till/internal/render"
 	"example.com/till/internal/terminal"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
@@ -82,25 +81,20 @@ func send(s *cmdutil.Session, method, path, input string) error {
 		return err
 	}
 	s.Spinner.Stop()
-	err = printAnswer(s, view, filtered, answer)
+	switch {
+	case !filtered: // as it came, whatever the format of the output
+		err = s.WriteData(string(answer))
+	case !jsontext.Value(answer).IsValid():
+		err = exit.Failure(exit.ReadFailed, nil, "the answer is not one JSON value, so it cannot be filtered",
+			"leave out --jq and --template to see it unchanged")
+	default:
+		err = view.One(s.IO.Out, s.Render, answer)
+	}
 	if err == nil || reads {
 		return err
 	}
 	return exit.Failure(exit.Output, nil,
 		fmt.Sprintf("the service accepted it, but %v; its answer begins %s", err, beginning(answer)), "do not send it again")
-}
-
-// printAnswer prints an answer as it came, whatever the format of the output. For a filter or a template, it
-// must be JSON.
-func printAnswer(s *cmdutil.Session, view render.View[[]byte], filtered bool, answer []byte) error {
-	if !filtered {
-		return s.WriteData(string(answer))
-	}
-	if !jsontext.Value(answer).IsValid() {
-		return exit.Failure(exit.ReadFailed, nil, "the answer is not one JSON value, so it cannot be filtered",
-			"leave out --jq and --template to see it unchanged")
-	}
-	return view.One(s.IO.Out, s.Render, answer)
 }
 
 // pathOf returns the path of a request. Git Bash turns an argument that begins with a slash into the path of a
