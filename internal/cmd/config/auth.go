@@ -123,7 +123,11 @@ func statusCommand(a *cmdutil.App) *cobra.Command {
 		for _, err := range client.Withdrawals.All(s.Ctx, api.WithdrawalFilter{},
 			api.ListOptions{PageSize: 1, FirstPage: s.PageBase()}) {
 			if err != nil {
-				return withSource(cmdutil.RefusedKey(err, source), source)
+				r := exit.Explain(cmdutil.RefusedKey(err, source))
+				if r.Code != exit.Unauthorized && r.Code != exit.Interrupted {
+					r.Msg = fmt.Sprintf("%v; the key comes from %s", err, source.Phrase())
+				}
+				return &r
 			}
 			break
 		}
@@ -137,14 +141,4 @@ type keyRow struct {
 	Service  string `json:"service" column:"own: address of the service"`
 	Source   string `json:"source" column:"own: where the key comes from"`
 	Accepted bool   `json:"accepted" column:"value: whether the service accepted the key"`
-}
-
-// withSource adds the source of the key to err, except to an error about a refused key or an interruption.
-func withSource(err error, source config.Origin) error {
-	r := exit.Explain(err)
-	if r.Code == exit.Unauthorized || r.Code == exit.Interrupted {
-		return err
-	}
-	r.Msg = fmt.Sprintf("%v; the key comes from %s", err, source.Phrase())
-	return &r
 }
