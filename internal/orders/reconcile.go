@@ -63,7 +63,6 @@ func Reconciled(results []payout.Result, resolve ...string) error {
 	return nil
 }
 
-// reconciledLine is a result of a reconciliation as JSON.
 type reconciledLine struct {
 	views.OrderLine
 	Listed bool   `json:"listed"`

@@ -38,7 +38,6 @@ func ResolveCommand(a *cmdutil.App, short string) *cobra.Command {
 	return cmd
 }
 
-// resolve checks a decision with the service, and records it.
 func resolve(s *cmdutil.Session, out cmdutil.Output[payout.Order], d payout.Decision) error {
 	s.Subject = exit.AboutOrders(d.OrderIDs...)
 	s.Subject.ID = d.PaidAs

@@ -47,7 +47,6 @@ func profileListCommand(a *cmdutil.App) *cobra.Command {
 	})
 }
 
-// beginFile begins a command that shows the configuration as it is written.
 func beginFile(a *cmdutil.App, cmd *cobra.Command) (out cmdutil.Output[profileLine], file config.File, err error) {
 	if _, out, err = cmdutil.BeginAlone(a, cmd, profileView); err == nil {
 		file, err = a.Input(cmd).Load()
@@ -57,7 +56,6 @@ func beginFile(a *cmdutil.App, cmd *cobra.Command) (out cmdutil.Output[profileLi
 
 const firstSteps = "till profile set live base_url=https://... && till auth login"
 
-// noteOverride notes that TILL_PROFILE overrides the current profile.
 func noteOverride(a *cmdutil.App, current string) {
 	if name := a.IO.Env("TILL_PROFILE"); name != "" && name != current {
 		a.Note("TILL_PROFILE names the profile %s, which overrides the current one", name)

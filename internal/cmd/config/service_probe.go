@@ -221,7 +221,6 @@ func layouts() []string {
 		time.ANSIC, time.UnixDate, time.RubyDate)
 }
 
-// each returns each beginning with each end.
 func each(beginnings, ends []string) (all []string) {
 	for _, beginning := range beginnings {
 		for _, end := range ends {

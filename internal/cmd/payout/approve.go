@@ -30,10 +30,7 @@ import (
 	"golang.org/x/crypto/ssh/agent"
 )
 
-type approveFlags struct {
-	key, out string
-	agent    bool
-}
+type approveFlags struct{ key, out string }
 
 func approveCommand(a *cmdutil.App) *cobra.Command {
 	var flags approveFlags
@@ -50,7 +47,7 @@ func approveCommand(a *cmdutil.App) *cobra.Command {
 	})
 	f := cmd.Flags()
 	f.StringVar(&flags.key, "key", "", "file of the key: private, or public if the agent has the private one")
-	f.BoolVar(&flags.agent, "agent", false, "use a key of the SSH agent")
+	f.Bool("agent", false, "use a key of the SSH agent") // as without --key
 	f.StringVar(&flags.out, "out", "", "file of the signature; PLAN.NAME.sig unless given")
 	cmdline.Exclude(cmd, "key", "agent")
 	cmdline.OfferFiles(cmd, "key", "out")

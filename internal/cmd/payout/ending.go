@@ -76,7 +76,6 @@ func (a *applying) finish(sending error, out cmdutil.Output[runCounts]) error {
 	return verdict
 }
 
-// noteAccepted notes what there is to say about a run whose orders are all accepted.
 func (a *applying) noteAccepted(run string, rows int, sending error) {
 	if sending != nil && exit.Explain(sending).Code != exit.Interrupted {
 		a.Note("%v; all the same, every order of the run is recorded as accepted", sending)
@@ -140,7 +139,6 @@ func (r runCounts) zeroes() (names []string) {
 	return names
 }
 
-// countWas begins a sentence about some things that were dealt with.
 func countWas(n int, noun string) string {
 	return cmdutil.CountOf(n, noun) + oneOrMore(n, " was", " were")
 }

@@ -41,7 +41,6 @@ func listCommand(a *cmdutil.App) *cobra.Command {
 	})
 }
 
-// askAbout returns the sender for a command that asks the service about a run, and the run.
 func askAbout(s *cmdutil.Session, name string) (sender *payout.Sender, run payout.Run, err error) {
 	if sender, err = s.OpenSender(); err == nil {
 		run, err = findRun(s, sender.Ledger, name)
@@ -69,7 +68,6 @@ func rowsOf(run payout.Run) payout.Filter {
 	return payout.Filter{Run: run.Name, Runs: run.Name == ""}
 }
 
-// listRuns yields the runs or, by unit, each unit of them.
 func listRuns(s *cmdutil.Session, ledger *payout.Ledger, runs []payout.Run, byUnit bool) iter.Seq2[runCounts, error] {
 	return func(yield func(runCounts, error) bool) {
 		for _, run := range runs {

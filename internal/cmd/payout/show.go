@@ -48,7 +48,6 @@ func showCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.WithView(a, cmdutil.Apart, plannedView, cmd)
 }
 
-// show opens a plan and shows it in one of the ways.
 func show[T any](
 	a *cmdutil.App, cmd *cobra.Command, path string, view func(money.Registry) render.View[T],
 	print func(*cmdutil.Session, *payout.Plan, cmdutil.Output[T]) error,
@@ -92,7 +91,6 @@ func plannedView(m money.Registry) render.View[planned] {
 	return view
 }
 
-// order returns the order that the row becomes.
 func (r planned) order() payout.Order {
 	return payout.Order{OrderID: r.ExternalOrderID, Callback: r.Callback, Note: r.Note, Reference: r.Reference,
 		Content: payout.Content{Currency: r.Currency, Amount: r.Amount, Address: r.Address, Memo: r.Memo}}

@@ -92,7 +92,6 @@ func (f figures[R]) run(s *cmdutil.Session, args []string) error {
 	return unreadError(ids, len(resellers), failed[0].err)
 }
 
-// print prints the answers about the resellers that could be read.
 func (f figures[R]) print(out cmdutil.Output[R], one bool, all []*answer[R]) error {
 	s := out.Session
 	var rows []R
@@ -125,14 +124,12 @@ func (f figures[R]) print(out cmdutil.Output[R], one bool, all []*answer[R]) err
 	return err
 }
 
-// unreadError returns the error of a command that could not read some of the resellers.
 func unreadError(names []string, all int, err error) *exit.Error {
 	return &exit.Error{Code: exit.Partial, Err: err,
 		Msg:  fmt.Sprintf("%d of %d resellers could not be read (%s): %v", len(names), all, strings.Join(names, ", "), err),
 		Hint: payout.NewHint("the others are complete; run it again for those that failed")}
 }
 
-// failedReseller is a reseller that could not be read.
 type failedReseller struct {
 	ID    string `json:"id"`
 	Error string `json:"error"`
@@ -246,7 +243,6 @@ func rebateCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.WithView(a, cmdutil.Apart, rebateView, cmd)
 }
 
-// readRebates reads what a reseller has earned, in all currencies or in one.
 func readRebates(
 	ctx context.Context, client *api.Client, r namedReseller, code string,
 ) (a answer[amountRow], err error) {
@@ -319,7 +315,6 @@ func balancesIn(m money.Registry, record json.RawMessage) (amounts []api.Amount,
 	return amounts, true
 }
 
-// readBalance reads the balance of a reseller, in all currencies or in one.
 func readBalance(
 	ctx context.Context, client *api.Client, m money.Registry, r namedReseller, code, fiat string,
 ) (a answer[amountRow], err error) {

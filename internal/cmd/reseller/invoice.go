@@ -70,7 +70,6 @@ func readFilter(text string) (json.RawMessage, error) {
 	return json.RawMessage(text), nil
 }
 
-// answerView shows an answer of unknown shape as JSON.
 func answerView() render.View[json.RawMessage] {
 	return render.View[json.RawMessage]{
 		JSON: render.Received[json.RawMessage](func(m json.RawMessage) []byte { return m }),

@@ -93,7 +93,6 @@ func reportCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.Prints[figuresJSON](a, cmdutil.Lines, cmd)
 }
 
-// run reads the resellers and prints the report.
 func (p *reporting) run(args []string) error {
 	if err := p.check(); err != nil {
 		return err
@@ -144,7 +143,6 @@ func (p *reporting) check() (err error) {
 	return nil
 }
 
-// parseGroups reads --by.
 func (p *reporting) parseGroups() error {
 	names := strings.Split(strings.Join(p.groups, ","), ",")
 	if len(p.groups) == 0 {

@@ -97,7 +97,6 @@ func (p *reporting) group(total report.Row) render.PictureGroup {
 	return g
 }
 
-// pictureRow returns the texts of a row.
 func pictureRow(label string, r report.Row) render.PictureRow {
 	row := render.PictureRow{Label: label, Number: numberText(r.Rebates, r.Decimals), Change: changeText(r, false),
 		Sign: changeSign(r)}
@@ -159,7 +158,6 @@ const (
 	newHere   = "new"
 )
 
-// shareText returns a part of the whole in percent.
 func shareText(part, whole *big.Int) string {
 	tenths := report.Tenths(part, whole)
 	switch {

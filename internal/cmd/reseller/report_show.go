@@ -108,7 +108,6 @@ func (p *reporting) foot() []report.Row {
 	return totals
 }
 
-// data prints the report in the format of the flags.
 func (p *reporting) data() error {
 	out := cmdutil.Output[report.Row]{Session: p.Session, View: p.view(p.headed())}
 	rows := p.report.Rows(p.top)
@@ -160,7 +159,6 @@ func (p *reporting) table(out cmdutil.Output[report.Row], rows iter.Seq[report.R
 // empty reports whether there are no rows, and every reseller could be read.
 func (p *reporting) empty() bool { return len(p.failed) == 0 && len(p.report.Totals()) == 0 }
 
-// noRebates says that there are no rebates in the period.
 func (p *reporting) noRebates() string {
 	text := "There are no rebates" + p.inCurrency()
 	if !p.span.Open() {
@@ -250,7 +248,6 @@ func standingView(m money.Registry) render.View[api.ResellerStats] {
 
 const zoneSentence = "Days are as the service wrote them: its interface does not show their time zone."
 
-// periodText describes the period of the report.
 func (p *reporting) periodText() string {
 	text := p.spanText(p.span)
 	if p.compare {
