@@ -87,7 +87,7 @@ func listenForCallbacks(s *cmdutil.Session, flags callbackFlags) error {
 	if err != nil {
 		return err
 	}
-	ready := jsonReadyFile(flags.ready, "url")
+	ready := newReadyFile("ready-file", flags.ready)
 	if err := ready.prepare(); err != nil {
 		return err
 	}

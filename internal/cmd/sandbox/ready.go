@@ -19,28 +19,27 @@ import (
 // disappears when the server ends. A script waits for it, so a file left by an earlier server is removed
 // first. A file from any other program is never replaced.
 type readyFile struct {
-	cmdutil.OutFile                        // its path is empty if it is not wanted
-	ours            func(text []byte) bool // recognizes the file of an earlier server
-	text            []byte                 // the published text
+	cmdutil.OutFile        // its path is empty if it is not wanted
+	text            []byte // the published text
 }
 
-func jsonReadyFile(path string, keys ...string) *readyFile {
-	return &readyFile{OutFile: cmdutil.OutFile{Flag: "ready-file", Path: path, Mode: 0o600}, ours: func(text []byte) bool {
-		var fields map[string]string
-		return json.Unmarshal(text, &fields) == nil &&
-			slices.Equal(slices.Sorted(maps.Keys(fields)), slices.Sorted(slices.Values(keys)))
-	}}
+func newReadyFile(flag, path string) *readyFile {
+	return &readyFile{OutFile: cmdutil.OutFile{Flag: flag, Path: path, Mode: 0o600}}
 }
 
-func envReadyFile(path string) *readyFile {
-	return &readyFile{OutFile: cmdutil.OutFile{Flag: "env-file", Path: path, Mode: 0o600}, ours: func(text []byte) bool {
-		for line := range strings.Lines(string(text)) {
-			if !strings.HasPrefix(line, "TILL_") {
-				return false
-			}
+// ours recognizes the file of an earlier server: an address in JSON, or variables for a shell.
+func ours(text []byte) bool {
+	var fields map[string]string
+	if json.Unmarshal(text, &fields) == nil {
+		keys := strings.Join(slices.Sorted(maps.Keys(fields)), " ")
+		return keys == "url" || keys == "api_key base_url"
+	}
+	for line := range strings.Lines(string(text)) {
+		if !strings.HasPrefix(line, "TILL_") {
+			return false
 		}
-		return true
-	}}
+	}
+	return true
 }
 
 // prepare checks that the file may be written, and removes the file of an earlier server.
@@ -59,7 +58,7 @@ func (r *readyFile) prepare() error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
-	case err == nil && len(text) > 0 && !r.ours(text):
+	case err == nil && !ours(text):
 		return refuse("was not written by an earlier run of till")
 	case err == nil:
 		err = os.Remove(r.Path)

@@ -172,8 +172,7 @@ func serveOn(s *cmdutil.Session, server *sandbox.Server, listener net.Listener) 
 }
 
 func (flags serverFlags) readyFiles() (ready, env *readyFile, err error) {
-	ready = jsonReadyFile(flags.readyFile, "base_url", "api_key")
-	env = envReadyFile(flags.env)
+	ready, env = newReadyFile("ready-file", flags.readyFile), newReadyFile("env-file", flags.env)
 	if ready.Path != "" && ready.Path == env.Path {
 		return nil, nil, exit.UsageError("--ready-file and --env-file name the same file", "name two")
 	}

@@ -88,19 +88,15 @@ func TestFaultKinds(t *testing.T) {
 // comes and goes.
 func TestReadyFileReplacesOnlyItsOwn(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
-	for text, c := range map[string]struct {
-		file *readyFile
-		ours bool
-	}{
-		"": {jsonReadyFile(path, "url"), true}, `{"url":"http://127.0.0.1:1"}` + "\n": {jsonReadyFile(path, "url"), true},
-		`{"url":"x","mine":"y"}`: {jsonReadyFile(path, "url"), false}, "notes": {jsonReadyFile(path, "url"), false},
-		"TILL_BASE_URL=x\nTILL_API_KEY=y\n": {envReadyFile(path), true},
-		"TILL_BASE_URL=x\nDATABASE_URL=y\n": {envReadyFile(path), false},
+	for text, ours := range map[string]bool{
+		"": true, `{"url":"http://127.0.0.1:1"}` + "\n": true, `{"base_url":"x","api_key":"y"}`: true,
+		`{"url":"x","mine":"y"}`: false, "{}": false, "notes": false,
+		"TILL_BASE_URL=x\nTILL_API_KEY=y\n": true, "TILL_BASE_URL=x\nDATABASE_URL=y\n": false,
 	} {
 		must(t, os.WriteFile(path, []byte(text), 0o644))
-		err := c.file.prepare()
+		err := newReadyFile("ready-file", path).prepare()
 		left, gone := os.ReadFile(path)
-		if (err == nil) != c.ours || (gone != nil) != c.ours || string(left) != text && !c.ours {
+		if (err == nil) != ours || (gone != nil) != ours || string(left) != text && !ours {
 			t.Errorf("%q: prepare = %v, and leaves %q, %v", text, err, left, gone)
 		}
 	}
@@ -114,7 +110,7 @@ func must(t testing.TB, err error) {
 }
 
 func TestReadyFileOfAnotherStays(t *testing.T) {
-	file := jsonReadyFile(filepath.Join(t.TempDir(), "file"), "url")
+	file := newReadyFile("ready-file", filepath.Join(t.TempDir(), "file"))
 	must(t, file.publish([]byte("first")))
 	must(t, os.WriteFile(file.Path, []byte("second"), 0o600))
 	must(t, file.retract())
@@ -131,7 +127,7 @@ func TestReadyFileRefusesOddPlaces(t *testing.T) {
 		t.Skip(err)
 	}
 	for _, path := range []string{dir, link, toFile, "/dev/null", filepath.Join(dir, "none", "file")} {
-		if err := jsonReadyFile(path, "url").prepare(); exit.Explain(err).Code != exit.Usage {
+		if err := newReadyFile("ready-file", path).prepare(); exit.Explain(err).Code != exit.Usage {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
