@@ -161,16 +161,6 @@ func disarm(s string, with func(sign rune) string) string {
 // runsAsFormula reports whether a spreadsheet may take the text for a formula. Some spreadsheets drop
 // invisible characters first, and some take the wide forms of a sign for the plain one.
 func runsAsFormula(s string) bool {
-	if strings.IndexByte("\t\r\n", s[0]) >= 0 {
-		return true
-	}
-	for _, r := range s {
-		if strings.ContainsRune(signs, r) {
-			return true
-		}
-		if !hidden(r) && !unicode.IsSpace(r) {
-			return false
-		}
-	}
-	return false
+	begin, _ := utf8.DecodeRuneInString(strings.TrimLeftFunc(s, func(r rune) bool { return hidden(r) || unicode.IsSpace(r) }))
+	return strings.IndexByte("\t\r\n", s[0]) >= 0 || strings.ContainsRune(signs, begin)
 }

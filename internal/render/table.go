@@ -161,24 +161,14 @@ func (t *tableWriter) fit() {
 	}
 	t.pack()
 	for _, line := range t.lines {
-		for room := t.room(line); room > 0 && widenNarrowest(line); room-- {
+		for room := t.room(line); room > 0; room-- {
+			narrowed := slices.DeleteFunc(slices.Clone(line), func(l *columnLayout) bool { return l.width == l.natural() })
+			if len(narrowed) == 0 {
+				break
+			}
+			slices.MinFunc(narrowed, func(a, b *columnLayout) int { return a.width - b.width }).width++
 		}
 	}
-}
-
-// widenNarrowest makes the narrowest column that is cut wider by one. It returns false if none is cut.
-func widenNarrowest(line []*columnLayout) bool {
-	var cut *columnLayout
-	for _, l := range line {
-		if l.width < l.natural() && (cut == nil || l.width < cut.width) {
-			cut = l
-		}
-	}
-	if cut == nil {
-		return false
-	}
-	cut.width++
-	return true
 }
 
 // pack puts the columns on as many lines as they take.
