@@ -17,7 +17,7 @@ import (
 	"log"
 	"maps"
 	"os"
-	"path/filepath"
+	"path"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -42,58 +42,47 @@ func main() {
 	if len(os.Args) > 1 {
 		root = os.Args[1]
 	}
-	if err := run(root); err != nil {
+	packages, words := map[string]counts{}, 0
+	tree := os.DirFS(root)
+	check(fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && (entry.Name() == "testdata" || strings.HasPrefix(name, ".") && name != "."):
+			return fs.SkipDir
+		case path.Ext(name) == ".md" && path.Dir(name) == "docs":
+			words += len(bytes.Fields(must(fs.ReadFile(tree, name))))
+		case path.Ext(name) == ".go":
+			sum := packages[path.Dir(name)]
+			sum.add(count(name, must(fs.ReadFile(tree, name))))
+			packages[path.Dir(name)] = sum
+		}
+		return nil
+	}))
+	show(packages, words)
+}
+
+func check(err error) {
+	if err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(root string) error {
-	packages, words := map[string]counts{}, 0
-	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		name, _ := filepath.Rel(root, path)
-		switch {
-		case entry.IsDir() && (entry.Name() == "testdata" || strings.HasPrefix(name, ".") && name != "."):
-			return filepath.SkipDir
-		case entry.IsDir():
-			return nil
-		case filepath.Ext(name) == ".go", filepath.Ext(name) == ".md" && filepath.Dir(name) == "docs":
-			text, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
-			if filepath.Ext(name) == ".md" {
-				words += len(bytes.Fields(text))
-				return nil
-			}
-			found, err := count(name, text)
-			if err != nil {
-				return err
-			}
-			sum := packages[filepath.Dir(name)]
-			sum.add(found)
-			packages[filepath.Dir(name)] = sum
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	return show(packages, words)
+func must[T any](value T, err error) T {
+	check(err)
+	return value
 }
 
 // count counts what is in one file of Go.
-func count(name string, text []byte) (counts, error) {
+func count(name string, text []byte) counts {
 	set := token.NewFileSet()
-	file, err := parser.ParseFile(set, name, text, parser.SkipObjectResolution|parser.ParseComments)
-	if err != nil || ast.IsGenerated(file) {
-		return counts{}, err
-	}
+	file := must(parser.ParseFile(set, name, text, parser.SkipObjectResolution|parser.ParseComments))
 	lines := bytes.Count(text, []byte("\n"))
-	if strings.HasSuffix(name, "_test.go") {
-		return counts{tests: lines}, nil
+	switch {
+	case ast.IsGenerated(file):
+		return counts{}
+	case strings.HasSuffix(name, "_test.go"):
+		return counts{tests: lines}
 	}
 	c := counts{lines: lines, files: 1}
 	for _, decl := range file.Decls {
@@ -111,7 +100,7 @@ func count(name string, text []byte) (counts, error) {
 			}
 		}
 	}
-	return c, nil
+	return c
 }
 
 // exported counts the exported names that a declaration of types, constants or variables makes.
@@ -131,7 +120,7 @@ func exported(spec ast.Spec) (n int) {
 	return n
 }
 
-func show(packages map[string]counts, words int) error {
+func show(packages map[string]counts, words int) {
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
 	row := func(name string, c counts) {
 		fmt.Fprintf(w, "%d\t%d\t%d\t%d\t%d\t  %s\n", c.lines, c.tests, c.long, c.exported, c.files, name)
@@ -141,16 +130,13 @@ func show(packages map[string]counts, words int) error {
 	for _, name := range slices.Sorted(maps.Keys(packages)) {
 		row(name, packages[name])
 		all.add(packages[name])
-		switch first, _, _ := strings.Cut(filepath.ToSlash(name), "/"); first {
+		switch first, _, _ := strings.Cut(name, "/"); first {
 		case "cmd", "internal", "pkg":
 			product.add(packages[name])
 		}
 	}
 	row("product", product)
 	row("all", all)
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	_, err := fmt.Printf("%d words of docs\n", words)
-	return err
+	check(w.Flush())
+	fmt.Printf("%d words of docs\n", words)
 }

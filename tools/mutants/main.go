@@ -11,7 +11,6 @@ package main
 import (
 	_ "embed"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"go/build"
@@ -60,10 +59,7 @@ func main() {
 	only := flag.String("only", "", "make all mutants of one `FILE:LINE`")
 	list := flag.Bool("list", false, "print the mutants and run nothing")
 	flag.Parse()
-	drawn, err := all(".")
-	if err != nil {
-		log.Fatal(err)
-	}
+	drawn := all(".")
 	draws := rand.New(rand.NewPCG(*seed, 0))
 	draws.Shuffle(len(drawn), func(i, j int) { drawn[i], drawn[j] = drawn[j], drawn[i] })
 	if *only != "" {
@@ -76,39 +72,35 @@ func main() {
 		}
 		return
 	}
-	if err := run(drawn, *jobs); err != nil {
+	run(drawn, *jobs)
+}
+
+func check(err error) {
+	if err != nil {
 		log.Fatal(err)
 	}
 }
 
+func must[T any](value T, err error) T {
+	check(err)
+	return value
+}
+
 // all returns every mutant, in the order of the files.
-func all(root string) (found []mutant, err error) {
+func all(root string) (found []mutant) {
 	linux := build.Default
 	linux.GOOS, linux.CgoEnabled = "linux", false
 	for _, dir := range slices.Sorted(maps.Keys(nearest)) {
-		pack, err := linux.ImportDir(filepath.Join(root, dir), 0)
-		if err != nil {
-			return nil, err
-		}
-		for _, name := range pack.GoFiles {
-			text, err := os.ReadFile(filepath.Join(root, dir, name))
-			if err != nil {
-				return nil, err
-			}
-			more, err := mutantsOf(path.Join(dir, name), string(text))
-			if err != nil {
-				return nil, err
-			}
-			found = append(found, more...)
+		for _, name := range must(linux.ImportDir(filepath.Join(root, dir), 0)).GoFiles {
+			text := must(os.ReadFile(filepath.Join(root, dir, name)))
+			found = append(found, mutantsOf(path.Join(dir, name), string(text))...)
 		}
 	}
-	return found, nil
+	return found
 }
 
-func run(drawn []mutant, jobs int) error {
-	if err := sound(drawn); err != nil {
-		return err
-	}
+func run(drawn []mutant, jobs int) {
+	checkSound(drawn)
 	todo := make(chan mutant)
 	counts := map[string]map[string]int{} // by package and what became of its mutants
 	var lock sync.Mutex
@@ -117,10 +109,7 @@ func run(drawn []mutant, jobs int) error {
 		workers.Go(func() {
 			for m := range todo {
 				began := time.Now()
-				outcome, err := m.test()
-				if err != nil {
-					log.Fatal(err)
-				}
+				outcome := m.test()
 				lock.Lock()
 				fmt.Printf("%s: %s (%v)\n", m, outcome, time.Since(began).Round(time.Second))
 				if counts[path.Dir(m.file)] == nil {
@@ -136,11 +125,11 @@ func run(drawn []mutant, jobs int) error {
 	}
 	close(todo)
 	workers.Wait()
-	return report(counts)
+	report(counts)
 }
 
-// sound makes sure that the tests pass as long as nothing is broken.
-func sound(drawn []mutant) error {
+// checkSound makes sure that the tests pass as long as nothing is broken.
+func checkSound(drawn []mutant) {
 	passed := map[string]bool{}
 	for _, m := range drawn {
 		for _, tests := range nearest[path.Dir(m.file)] {
@@ -148,54 +137,44 @@ func sound(drawn []mutant) error {
 				continue
 			}
 			if out, err := goTest(tests, ""); err != nil {
-				return fmt.Errorf("without any mutant, go test %s fails:\n%s", tests, out)
+				log.Fatalf("without any mutant, go test %s fails:\n%s", tests, out)
 			}
 			passed[tests] = true
 		}
 	}
-	return nil
 }
 
 // test runs the nearest tests on a mutant until some fail, and returns what became of it.
-func (m mutant) test() (outcome string, err error) {
-	overlay, remove, err := m.overlay()
-	if err != nil {
-		return "", err
-	}
-	defer remove()
+func (m mutant) test() (outcome string) {
+	folder := must(os.MkdirTemp("", "mutant-"))
+	defer os.RemoveAll(folder)
+	overlay := m.overlay(folder)
 	for _, tests := range nearest[path.Dir(m.file)] {
 		out, err := goTest(tests, overlay)
 		pack, _, _ := strings.Cut(tests, " ")
 		switch {
 		case err == nil:
 		case strings.Contains(out, "[build failed]"):
-			return unbuilt, nil
+			return unbuilt
 		case strings.Contains(out, "panic: test timed out"):
-			return "timed out in " + pack, nil
+			return "timed out in " + pack
 		default:
-			return "caught by " + pack, nil
+			return "caught by " + pack
 		}
 	}
 	if reasons()[m.file+": "+m.was] != "" {
-		return explained, nil
+		return explained
 	}
-	return survived, nil
+	return survived
 }
 
-// overlay writes the broken file, and the overlay that puts it into the place of the whole one.
-func (m mutant) overlay() (file string, remove func(), err error) {
-	folder, err := os.MkdirTemp("", "mutant-")
-	if err != nil {
-		return "", nil, err
-	}
-	text, err := os.ReadFile(m.file)
-	whole, e := filepath.Abs(m.file)
+// overlay writes the broken file into a folder, and the overlay that puts it into the place of the whole one.
+func (m mutant) overlay(folder string) (file string) {
 	broken, file := filepath.Join(folder, path.Base(m.file)), filepath.Join(folder, "overlay.json")
-	replace, _ := json.Marshal(map[string]any{"Replace": map[string]string{whole: broken}})
-	if err = errors.Join(err, e); err == nil {
-		err = errors.Join(os.WriteFile(broken, []byte(m.apply(string(text))), 0o600), os.WriteFile(file, replace, 0o600))
-	}
-	return file, func() { os.RemoveAll(folder) }, err
+	replace := map[string]any{"Replace": map[string]string{must(filepath.Abs(m.file)): broken}}
+	check(os.WriteFile(broken, []byte(m.apply(string(must(os.ReadFile(m.file))))), 0o600))
+	check(os.WriteFile(file, must(json.Marshal(replace)), 0o600))
+	return file
 }
 
 // goTest runs tests. The overlay is in the environment, so that it holds for programs that they build, too.
@@ -222,7 +201,7 @@ func reasons() map[string]string {
 	return found
 }
 
-func report(counts map[string]map[string]int) error {
+func report(counts map[string]map[string]int) {
 	missed, tested := 0, 0
 	for _, dir := range slices.Sorted(maps.Keys(counts)) {
 		c, n := counts[dir], 0
@@ -236,7 +215,6 @@ func report(counts map[string]map[string]int) error {
 	}
 	fmt.Printf("all: %d of %d survived\n", missed, tested)
 	if missed*100 > tested*5 {
-		return errors.New("more than 5 in 100 survived: add the tests that would have noticed, or explain in explained.txt")
+		log.Fatal("more than 5 in 100 survived: add the tests that would have noticed, or explain in explained.txt")
 	}
-	return nil
 }

@@ -49,15 +49,14 @@ type finder struct {
 
 // mutantsOf returns every mutant of a file, in the order of its text. Generated files and what only describes
 // a value have none.
-func mutantsOf(name, text string) ([]mutant, error) {
+func mutantsOf(name, text string) []mutant {
 	f := finder{set: token.NewFileSet(), text: text, name: name}
-	file, err := parser.ParseFile(f.set, name, text, parser.ParseComments|parser.SkipObjectResolution)
-	if err != nil || ast.IsGenerated(file) {
-		return nil, err
+	file := must(parser.ParseFile(f.set, name, text, parser.ParseComments|parser.SkipObjectResolution))
+	if !ast.IsGenerated(file) {
+		ast.Inspect(file, f.visit)
 	}
-	ast.Inspect(file, f.visit)
 	slices.SortStableFunc(f.found, func(a, b mutant) int { return a.from - b.from })
-	return f.found, nil
+	return f.found
 }
 
 // visit adds the mutants of a node itself, and reports whether to look into it.
