@@ -196,9 +196,11 @@ func (r *Report) Add(stats api.ResellerStats) error {
 	r.sellers = append(r.sellers, api.ResellerStats{ID: stats.ID, Label: stats.Label, InvoiceStats: stats.InvoiceStats,
 		TotalVolume: stats.TotalVolume, TotalRebates: stats.TotalRebates})
 	parts, err := r.parts(seller, stats.InvoiceRebates)
-	all := map[int32]*sums{} // over all time
+	all := map[int32]sums{} // over all time
 	for _, part := range parts {
-		entry(all, part.currency).plus(part.sums)
+		sum := all[part.currency]
+		sum.plus(part.sums)
+		all[part.currency] = sum
 		if err == nil {
 			r.count(part)
 		}
@@ -312,15 +314,6 @@ func (r *Report) Codes() []string {
 	return codes
 }
 
-func entry[K comparable, V any](m map[K]*V, k K) *V {
-	v := m[k]
-	if v == nil {
-		v = new(V)
-		m[k] = v
-	}
-	return v
-}
-
 // currency returns the index of a code's currency in units. If the registry does not know it, its code is the
 // first spelling of the service in the order of bytes, which does not depend on the order of the records.
 func (r *Report) currency(code string) int32 {
@@ -356,15 +349,18 @@ func fold(code string) string {
 }
 
 // compare records where the service's totals, of volume (0) or rebates (1), differ from the sums.
-func (r *Report) compare(stats api.ResellerStats, kind int, all map[int32]*sums, totals []api.CodeTotal) {
-	service := map[int32]*api.Sum{}
+func (r *Report) compare(stats api.ResellerStats, kind int, all map[int32]sums, totals []api.CodeTotal) {
+	service := map[int32]api.Sum{}
 	for _, total := range totals {
 		for _, amount := range total.Amounts {
-			entry(service, r.currency(amount.Code)).Add(amount.Minor)
+			unit := r.currency(amount.Code)
+			sum := service[unit]
+			sum.Add(amount.Minor)
+			service[unit] = sum
 		}
 	}
 	for unit := range r.units {
-		mine, theirs := entry(all, int32(unit))[kind], *entry(service, int32(unit))
+		mine, theirs := all[int32(unit)][kind], service[int32(unit)]
 		if mine != theirs && r.wants(int32(unit)) {
 			r.differ = append(r.differ, Difference{ID: stats.ID, Label: stats.Label, What: [2]string{"volume", "rebates"}[kind],
 				Sum: mine.Big(), Service: theirs.Big(), unit: unit})

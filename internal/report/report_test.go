@@ -475,6 +475,13 @@ func TestTimelines(t *testing.T) {
 	}
 }
 
+func entry[K comparable, V any](m map[K]*V, k K) *V {
+	if m[k] == nil {
+		m[k] = new(V)
+	}
+	return m[k]
+}
+
 // TestSumsProperty compares rows and totals with sums that are made in another way: times are compared as
 // texts, and amounts are added as big integers, one row at a time.
 func TestSumsProperty(t *testing.T) {

@@ -137,6 +137,14 @@ func dayOf(at time.Time) time.Time { return at.Truncate(24 * time.Hour) }
 // Unit is a kind of period: a Group that is a period of time, or Year.
 type Unit = Group
 
+// lengths has how long each unit is, and how its periods are named.
+var lengths = map[Unit]struct {
+	days, months int
+	layout       string
+}{
+	ByDay: {1, 0, time.DateOnly}, ByWeek: {7, 0, ""}, ByMonth: {0, 1, "2006-01"}, Year: {0, 12, "2006"},
+}
+
 // Begin returns the first midnight of the period that contains a time.
 func (g Group) Begin(at time.Time) time.Time {
 	day := dayOf(at)
@@ -153,29 +161,16 @@ func (g Group) Begin(at time.Time) time.Time {
 
 // Step returns the beginning of the period that is n later than the one that begins at a time.
 func (g Group) Step(begin time.Time, n int) time.Time {
-	switch g {
-	case ByWeek:
-		return begin.AddDate(0, 0, 7*n)
-	case ByMonth:
-		return begin.AddDate(0, n, 0)
-	case Year:
-		return begin.AddDate(n, 0, 0)
-	}
-	return begin.AddDate(0, 0, n)
+	return begin.AddDate(0, n*lengths[g].months, n*lengths[g].days)
 }
 
 // steps returns how many periods later another one begins.
 func (g Group) steps(from, to time.Time) int {
-	days := int((to.Unix() - from.Unix()) / (24 * 60 * 60)) // a Duration has 292 years at most
-	switch g {
-	case ByWeek:
-		return days / 7
-	case ByMonth:
-		return 12*(to.Year()-from.Year()) + int(to.Month()-from.Month())
-	case Year:
-		return to.Year() - from.Year()
+	if months := lengths[g].months; months > 0 {
+		return (12*(to.Year()-from.Year()) + int(to.Month()-from.Month())) / months
 	}
-	return days
+	days := int((to.Unix() - from.Unix()) / (24 * 60 * 60)) // a Duration has 292 years at most
+	return days / lengths[g].days
 }
 
 // count returns how many periods there are from one day to another.
@@ -183,14 +178,9 @@ func (g Group) count(first, last time.Time) int { return 1 + g.steps(g.Begin(fir
 
 // name formats the period that begins at a time: 2026-05-03, 2026-W18, 2026-05 or 2026.
 func (g Group) name(begin time.Time) string {
-	switch g {
-	case ByWeek:
+	if g == ByWeek {
 		year, week := begin.ISOWeek()
 		return fmt.Sprintf("%04d-W%02d", year, week)
-	case ByMonth:
-		return begin.Format("2006-01")
-	case Year:
-		return begin.Format("2006")
 	}
-	return begin.Format(time.DateOnly)
+	return begin.Format(lengths[g].layout)
 }
