@@ -67,6 +67,7 @@ func TestStrictest(t *testing.T) {
 		"no total":                  {in(2, 5, ""), in(2, -1, ""), in(2, -1, "")},
 		"a changed file":            {in(2, -1, "/a a1"), in(2, -1, "/a a2"), in(2, -1, "/a a2")},
 		"another file":              {in(2, -1, "/a a1"), in(2, -1, "/b b1"), in(2, -1, "/a a1")},
+		"no file of approvers":      {in(2, -1, "/a a1"), in(3, -1, ""), in(3, -1, "/a a1")},
 		"a looser demand of others": {ours, in(1, 9, "/b b1"), ours},
 		"a person's number":         {in(2, -1, ""), in(2, -1, "/b b1"), in(2, -1, "/b b1")},
 	} {

@@ -287,8 +287,10 @@ func TestLives(t *testing.T) {
 func TestBadRequests(t *testing.T) {
 	eachJournal(t, func(t *testing.T, j *book) {
 		for _, out := range []Outcome{{}, {Ending: order.WasAccepted}} {
-			if _, err := j.Finish(t.Context(), mustClaim(t, j, claim("bad"+string(out.Ending))), out); err == nil {
-				t.Errorf("%+v was taken for an outcome", out)
+			ticket := mustClaim(t, j, claim("bad"+string(out.Ending)))
+			_, alone := j.Finish(t.Context(), ticket, out)
+			if _, err, _, _ := j.FinishAndClaim(t.Context(), ticket, out, claim("5")); alone == nil || err == nil {
+				t.Errorf("%+v was taken for an outcome: %v, %v", out, alone, err)
 			}
 		}
 		if _, err := j.Finish(t.Context(), Ticket{}, unknown); err == nil {

@@ -32,7 +32,7 @@ func TestDeadSenderLeavesItsOrderUnknown(t *testing.T) {
 		if _, err := j.Claim(t.Context(), claim("1")); !errors.Is(err, Exists) || !AsError(err).Alive {
 			t.Errorf("Claim: %v", err)
 		}
-		wantErr(t, "Rename", Busy)(nil, j.Rename(t.Context(), shop, order.Account{Address: "http://new.test", Name: "shop"}))
+		wantErr(t, "Rename", Busy, "process is sending order ")(nil, j.Rename(t.Context(), shop, order.Account{Address: "http://new.test", Name: "shop"}))
 		p.kill()
 		if IsPostgres(placeOf(j)) { // the server takes a moment to see it
 			for holdsLock(t, j.Journal, wantState(t, j, "1", order.Sending).origin().sender) {

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"reflect"
@@ -130,7 +131,7 @@ func fill(t *tx, version int) {
 func (u upgraded) fill(f filling, version int, run int64, place int) {
 	f.columns["minor"], f.columns["address"] = u.content().Amount.Minor, u.content().Address
 	o := map[string]any{"order_id": u.id, "state": string(u.state), "withdrawal": u.withdrawal, "shown": u.withdrawal,
-		"content": u.content().Key().String(), "payee": payee(u.content().Address),
+		"content": u.content().Key().String(), "payee": fmt.Sprintf("%x", sha256.Sum256([]byte(u.content().Address)))[:32],
 		"attempt": len(u.attempts), "sender": u.sender} // the last two until there was a table of attempts
 	if u.run {
 		o["run"] = "0badc0de"
@@ -250,6 +251,9 @@ func checkClaims(t *testing.T, j *book, demand int64) {
 		"new":                {tea, demand, nil},
 	} {
 		wantErr(t, id, c.refused)(j.Claim(t.Context(), Claim{OrderID: id, Content: c.content, Demand: c.demand, Key: "key1"}))
+	}
+	if paid, err := j.Paid(t.Context(), []string{"bc1qpaid"}); err != nil || !paid["bc1qpaid"] {
+		t.Errorf("paid were %v, %v", paid, err)
 	}
 }
 

@@ -275,8 +275,11 @@ func (s samples[T]) compare(t *testing.T, text []byte, want T) {
 	if !keeps {
 		return
 	}
-	if got := kept.RawJSON(); !bytes.Equal(got, bytes.TrimSpace(text)) {
-		t.Errorf("%s keeps the text %s", text, got)
+	var compact bytes.Buffer
+	json.Compact(&compact, text)
+	written, err := json.Marshal(alone)
+	if got := kept.RawJSON(); !bytes.Equal(got, bytes.TrimSpace(text)) || string(written) != compact.String() {
+		t.Errorf("%s keeps the text %s, and is written as %s, %v", text, got, written, err)
 	}
 	kept.keep(nil) // as a program would make it
 	if _, unreadable := any(alone).(UnreadableWithdrawal); !unreadable {

@@ -106,7 +106,7 @@ func TestNoFailedStepIsIgnored(t *testing.T) {
 	}
 	for name, do := range map[string]func(context.Context) (any, error){
 		"plan": func(ctx context.Context) (any, error) {
-			p.Input = strings.NewReader(header + "\n1,Btc,0.00005,bc1q1\n3,Btc,1,bc1qfirst\n4,Btc,1,bc1qfirst\n")
+			p.Input = strings.NewReader(header + "\n1,Btc,0.00005,bc1q1\n3,Btc,1,bc1qfirst\n4,Btc,1,bc1qfirst\n6,Btc,0.00005,bc1q1\n")
 			made, err := p.desk.MakePlan(ctx, p.input())
 			return []any{made.Warnings, made.Known, made.Digest}, err
 		},
