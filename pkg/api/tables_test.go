@@ -225,7 +225,7 @@ func TestCheckUUID(t *testing.T) {
 	}
 	for _, id := range []string{"", someID + "0", someID[1:], "{" + someID[2:] + "}",
 		strings.ReplaceAll(someID, "-", ""), strings.Replace(someID, "7", "g", 1),
-		strings.Replace(someID, "-", "0", 1), " " + someID[1:]} {
+		strings.Replace(someID, "-", "0", 1), " " + someID[1:], someID[:33] + "--" + someID[35:]} {
 		if CheckUUID(id) == nil {
 			t.Errorf("%q is taken for a UUID", id)
 		}

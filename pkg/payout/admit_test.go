@@ -166,6 +166,6 @@ func TestVerifyKeyOfAMerchantNamedInIt(t *testing.T) {
 	ok(t, d.ledger.AdoptMerchant(t.Context(), use("merchant-20261126").MerchantID, "renamed"))
 	ok(t, d.verifyKey(t.Context()))
 	use("merchant-20261127")
-	wantKind(t, d.verifyKey(t.Context()), Refused, RuleKey,
+	wantKind(t, errorOf(d.Live(t.Context(), Filter{})), Refused, RuleKey,
 		`"merchant-20261127", where those before it belong to "merchant-20261126"`)
 }

@@ -50,7 +50,8 @@ func TestMakeWarnsOfLookAlikes(t *testing.T) {
 		{"another end", "0xa7" + middle + "beaed0", "0xa7" + other + "beaed1", false},
 		{"the same one", "0xa7" + middle + "beaed0", "0xa7" + middle + "beaed0", false},
 		{"the same one in capitals", "0xa7" + middle + "beaed0", "0xA7" + strings.ToUpper(middle) + "BEAED0", false},
-		{"a short name", "pay-ann-2026", "pay-bob-2026", false},
+		{"twenty characters", "0xa7" + middle[:12] + "aed0", "0xa7" + other[:12] + "aed0", true},
+		{"nineteen", "0xa7" + middle[:11] + "aed0", "0xa7" + other[:11] + "aed0", false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := newPlanner(t)
@@ -98,6 +99,7 @@ func TestMakeWarnsOfChanges(t *testing.T) {
 			[]string{"1.50000001 Btc, and 1.00000000 Btc"}},
 		{"more than half less", []string{"Btc,1,a,Ann,,"}, "Btc,0.49999999,a,Ann,,", []string{"0.49999999 Btc, and"}},
 		{"both", []string{"Btc,1,a,Ann,,"}, "Btc,9,b,Ann,,", []string{"Ann: another address", "9.00000000 Btc, and"}},
+		{"a first note", []string{"Btc,1,a,,,"}, "Btc,9,a,Ann,,", []string{"9.00000000 Btc, and 1.00000000 Btc"}},
 		{"a new note", []string{"Btc,1,a,Ann,,"}, "Btc,1,a,Anna,,", nil},
 		{"reference before note", []string{"Btc,1,a,Ann,I-1,", "Btc,1,b,Bo,I-2,"}, "Btc,1,b,Ann,I-2,", nil},
 		{"note before address", []string{"Btc,1,a,Ann,I-1,", "Btc,1,b,Bo,I-2,"}, "Btc,1,b,Ann,I-3,",

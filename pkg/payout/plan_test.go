@@ -23,8 +23,8 @@ var (
 	testDoge       = api.CryptoCurrency("Doge")
 	testCurrencies = []Currency{{Code: "Btc", Kind: api.Crypto, Decimals: 8},
 		{Code: "Xrp", Kind: api.Crypto, AddressFormat: "ripple"}}
-	testMoney      = registryOf(testCurrencies)
-	testLimits     = Limits{MaxPerRun: []api.Amount{api.FiatAmount("USD", 1_000_000)},
+	testMoney  = registryOf(testCurrencies)
+	testLimits = Limits{MaxPerRun: []api.Amount{api.FiatAmount("USD", 1_000_000)},
 		AllowAddresses: []string{"a", "b", "D6"}}
 )
 

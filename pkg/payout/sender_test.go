@@ -1,6 +1,7 @@
 package payout
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -145,6 +146,7 @@ func TestErrorsHaveAKind(t *testing.T) {
 		{errorOf(away.Send(t.Context(), asked("4711").request)), NotSent},
 		{asError(&api.Error{Outcome: api.Failed}), ReadFailed},
 		{asError(&api.Error{Outcome: 99}), Unknown}, // it may have been paid
+		{asError(&api.Error{Outcome: api.Unknown, Err: context.Canceled}), Unknown},
 	} {
 		wantKind(t, c.err, c.kind, "")
 	}
