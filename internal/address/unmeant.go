@@ -45,7 +45,7 @@ const (
 	contract = token + "contract of "
 )
 
-// placeholders are what programs and people write where there is no address.
+// placeholders are what programs and people write where there is no address: words of fewer than ten letters.
 const placeholders = " null none nil nan undefined 0 0x 0x0 (null) <null> false true pending tba tbd tbd. todo n/a na unknown missing empty - -- ? ??? xxx xxxx address "
 
 // prefixes belong to the addresses of some currencies, and are no schemes of links.
