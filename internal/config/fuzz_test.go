@@ -17,7 +17,7 @@ func FuzzLoad(f *testing.F) {
 		"? [a]\n: b\n", "\xff", "currencies: [{code: Btc, decimals: 8}]", "a: |\n  b\n", "!!map {current: a}",
 		"profiles: !!null {}", "%YAML 1.1\n---\ncurrent: a\n",
 		"profiles: {a: {journal: postgres://x}}\n# end", "current: a\n# x\n\n# y\nprofiles:\n  # z\n", "\"current\": 'a'\n",
-		"#\r&0", "# a\r# b", "# a\u2028~", "profiles: {0: !!null ''}", "profiles: {0}",
+		"#\r&0", "# a\r# b", "# a\u2028~", "profiles: {0: !!null ''}", "profiles: {0}", "layouts: {a: x}",
 	} {
 		f.Add([]byte(text))
 	}

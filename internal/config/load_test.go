@@ -148,6 +148,7 @@ current: a\n---\ncurrent: b => 2: second document
 current: [ => 1: this is not YAML
 profiles:\n\tlive: {} => 2: this is not YAML
 current: a\n# \xff => 2: not UTF-8
+layouts:\n  a: x => 2: layouts.a: 
 layouts:\n  a:\n    skip: 1 => 3: the key layouts.a.skip is not known
 layouts:\n  a:\n    columns:\n      iban: x => 4: layouts.a.columns.iban
 layouts:\n  a:\n    skip_lines: two => 3: layouts.a.skip_lines: a number belongs here

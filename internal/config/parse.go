@@ -190,6 +190,9 @@ func layout(v value) (l sheet.Layout) {
 	values := v.mapping(oneOf("a layout", "columns", "other_columns", "skip_lines", "until_blank", "delimiter",
 		"encoding", "decimal", "group", "currency", "sheet"))
 	columns := values["columns"].mapping(oneOf("a layout's columns", sheet.Names()...))
+	if *v.wrong != nil { // it may be no mapping
+		return l
+	}
 	for _, named := range slices.AppendSeq(slices.Collect(maps.Values(values)), maps.Values(columns)) {
 		if tag := named.ShortTag(); tag == "!!timestamp" || tag == "!!null" { // JSON would have another text, or none
 			named.text()
