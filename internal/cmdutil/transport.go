@@ -93,8 +93,16 @@ func (t inProcess) RoundTrip(req *http.Request) (*http.Response, error) {
 	if in.Body == nil {
 		in.Body = http.NoBody
 	}
-	w := &recorder{header: http.Header{}}
-	cut := t.serve(w, in)
+	w, cut := &recorder{header: http.Header{}}, true
+	func() {
+		defer func() {
+			if p := recover(); p != nil && p != http.ErrAbortHandler { // which cuts the connection on a network
+				panic(p)
+			}
+		}()
+		t.ServeHTTP(w, in)
+		cut = false
+	}()
 	switch {
 	case w.refused:
 		return nil, notSent(req.URL.Host)
@@ -116,21 +124,6 @@ func (t inProcess) RoundTrip(req *http.Request) (*http.Response, error) {
 		ProtoMajor: 1, ProtoMinor: 1,
 		Header: w.header, Body: io.NopCloser(body), ContentLength: length, Request: req,
 	}, nil
-}
-
-// serve reports whether the handler aborted, which cuts the connection on a network.
-func (t inProcess) serve(w *recorder, in *http.Request) (cut bool) {
-	defer func() {
-		switch p := recover(); p {
-		case nil:
-		case http.ErrAbortHandler:
-			cut = true
-		default:
-			panic(p)
-		}
-	}()
-	t.ServeHTTP(w, in)
-	return false
 }
 
 // notSent is the error of a closed port, to which nothing of a request is written; see api.WithTransport.
