@@ -108,7 +108,7 @@ func TestSeedRefused(t *testing.T) {
 		{`{"balances":["99999999999999999999 Usd"]}`, "int64"},
 		{`{"balances":[{"amount":"1 Usd","account":"nobody"}]}`, "balances[0].account is \"nobody\""},
 		{`{"balances":[null]}`, "balances[0]"},
-		{`{"balances":[{"book":"volume","amount":"1 Usd"}]}`, "the paid invoices add up to 0"},
+		{`{"balances":[{"book":"volumes","amount":"1 Usd"}]}`, "balances[0].book"}, {`{"invites":[{"redeemed":1}]}`, "redeemed"},
 		{`{"resellers":[{"label":"a"},{"label":""}]}`, "resellers[1].label"},
 		{`{"resellers":[{"label":"a","lable":"b"}]}`,
 			"resellers[0].lable is not a field here; the fields are id, label, invite"},

@@ -308,7 +308,7 @@ func orderID(in *wire.Object) string {
 	return in.Text("order_id")
 }
 
-// balance reads what an account holds in the end and, in a dump, in which book.
+// balance reads what an account holds in the end. What a dump says of the other books follows from the invoices.
 func (p *seedReader) balance(in *wire.Object) {
 	m := store.Move{Account: p.account(in), Book: store.Book(in.TextOr("book", string(store.Balance)))}
 	if m.Book != store.Balance && m.Book != store.Volume && m.Book != store.Rebates {
@@ -330,8 +330,10 @@ func (p *seedReader) balance(in *wire.Object) {
 		in.FailAt("", "is the %s in %s of an account that has it already", m.Book, m.Code)
 	}
 	p.taken[line] = true
-	p.stated[m.Account] = p.stated[m.Account] || m.Book == store.Balance
-	p.balances = append(p.balances, m)
+	if m.Book == store.Balance {
+		p.stated[m.Account] = true
+		p.balances = append(p.balances, m)
+	}
 }
 
 func (p *seedReader) book(account string, b store.Book, code string, minor int64) {
@@ -343,24 +345,8 @@ func (p *seedReader) book(account string, b store.Book, code string, minor int64
 	p.books[line].Add(p.books[line], big.NewInt(minor))
 }
 
-// close adds the sums that follow from the records, and compares the stated volume and rebates with them:
-// statistics must be the same from the books and from the invoices.
+// close adds the sums that follow from the records.
 func (p *seedReader) close() error {
-	var all []store.Move
-	for _, m := range p.balances {
-		if m.Book == store.Balance {
-			if m.Delta > 0 {
-				all = append(all, m)
-			}
-			continue
-		}
-		line := m
-		line.Delta = 0
-		if follows := cmp.Or(p.books[line], new(big.Int)); follows.Cmp(big.NewInt(m.Delta)) != 0 {
-			return refusal.New(refusal.InvalidBody,
-				"balances says that the %s of %s in %s is %d minor units, and the paid invoices add up to %v; leave it out.", m.Book, m.Account, m.Code, m.Delta, follows)
-		}
-	}
 	for _, m := range p.booked {
 		minor := p.books[m]
 		switch {
@@ -373,9 +359,8 @@ func (p *seedReader) close() error {
 				m.Book, m.Account, m.Code)
 		case minor.Sign() > 0:
 			m.Delta = minor.Int64()
-			all = append(all, m)
+			p.balances = append(p.balances, m)
 		}
 	}
-	p.balances = all
 	return nil
 }

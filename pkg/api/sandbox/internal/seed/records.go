@@ -57,7 +57,11 @@ func (p *seedReader) fault(in *wire.Object) {
 func (p *seedReader) invite(in *wire.Object) {
 	v := &store.Invite{ID: p.id(in, "id"), Label: p.label(in, fmt.Sprintf("Invite %d", p.nth)),
 		Created: p.time(in, "created", p.now)}
-	v.Redeemed = in.Has("redeemed") && in.Boolean("redeemed")
+	var is struct {
+		Redeemed bool `json:"redeemed"`
+	}
+	in.Into(&is)
+	v.Redeemed = is.Redeemed
 	p.addInvite(v)
 }
 
@@ -201,13 +205,11 @@ func (p *seedReader) givenPhase(in *wire.Object) (phase store.InvoicePhase) {
 func (p *seedReader) phase(in *wire.Object, v *store.Invoice) {
 	v.Phase = p.givenPhase(in)
 	isPaid := v.Phase == store.Paid
-	switch {
-	case in.Has("paid_at") && !isPaid:
-		in.FailAt("paid_at", "belongs to a paid invoice only")
-	case in.Has("paid") && !isPaid:
-		in.FailAt("paid", "belongs to a paid invoice only")
-	case in.Has("expired_at") && v.Phase != store.Expired:
-		in.FailAt("expired_at", "belongs to an expired invoice only")
+	for key, phase := range map[string]store.InvoicePhase{"paid_at": store.Paid, "paid": store.Paid,
+		"expired_at": store.Expired} {
+		if in.Has(key) && v.Phase != phase {
+			in.FailAt(key, "belongs to an invoice that is %s only", p.Terms.InvoiceStatuses[phase])
+		}
 	}
 	v.ExpiredAt = p.time(in, "expired_at", time.Time{})
 	v.FailedAt = p.time(in, "failed_at", time.Time{})

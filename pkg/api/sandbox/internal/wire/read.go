@@ -227,14 +227,6 @@ func (o *Object) Integer(key string) int64 {
 	return n
 }
 
-func (o *Object) Boolean(key string) bool {
-	raw := o.Take(key)
-	if raw != nil && string(raw) != "true" && string(raw) != "false" {
-		o.FailAt(key, "must be true or false, not %s", JSONType(raw))
-	}
-	return string(raw) == "true"
-}
-
 func (o *Object) Array(key string) []json.RawMessage {
 	raw := o.Take(key)
 	if raw == nil {
