@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -205,10 +206,10 @@ func (p *seedReader) givenPhase(in *wire.Object) (phase store.InvoicePhase) {
 func (p *seedReader) phase(in *wire.Object, v *store.Invoice) {
 	v.Phase = p.givenPhase(in)
 	isPaid := v.Phase == store.Paid
-	for key, phase := range map[string]store.InvoicePhase{"paid_at": store.Paid, "paid": store.Paid,
-		"expired_at": store.Expired} {
-		if in.Has(key) && v.Phase != phase {
-			in.FailAt(key, "belongs to an invoice that is %s only", p.Terms.InvoiceStatuses[phase])
+	of := map[string]store.InvoicePhase{"paid_at": store.Paid, "paid": store.Paid, "expired_at": store.Expired}
+	for _, key := range slices.Sorted(maps.Keys(of)) {
+		if in.Has(key) && v.Phase != of[key] {
+			in.FailAt(key, "belongs to an invoice that is %s only", p.Terms.InvoiceStatuses[of[key]])
 		}
 	}
 	v.ExpiredAt = p.time(in, "expired_at", time.Time{})
