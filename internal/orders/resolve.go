@@ -1,6 +1,7 @@
 package orders
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -25,7 +26,29 @@ func ResolveCommand(a *cmdutil.App, short string) *cobra.Command {
 		if err := checkDecision(s.Cmd, d, notSent); err != nil {
 			return err
 		}
-		return resolve(s, out, d)
+		s.Subject = exit.AboutOrders(d.OrderIDs...)
+		s.Subject.ID = d.PaidAs
+		sender, err := s.OpenSender()
+		if err != nil {
+			return err
+		}
+		if after, usual := s.Settling(); d.PaidAs == "" && after < usual {
+			s.Note("settle_after is %s: shorter than the recommended %s; a create may still arrive", after,
+				strings.Replace(usual.String(), "m0s", "m", 1))
+		}
+		checked, err := sender.Check(s.Ctx, d)
+		if err != nil {
+			return err
+		}
+		if checked.Undated {
+			s.Note("the service's answers have no date, so its clock and this machine's could not be compared: check that this one is right")
+		}
+		if err := confirmDecision(s, checked); err != nil {
+			return err
+		}
+		resolved, err := sender.Resolve(s.Ctx, checked)
+		printed := out.Slice(resolved)
+		return cmp.Or(err, printed)
 	})
 	f := cmd.Flags()
 	f.StringVar(&d.PaidAs, "paid-as", "", "the service's id of the withdrawal that it is")
@@ -36,34 +59,6 @@ func ResolveCommand(a *cmdutil.App, short string) *cobra.Command {
 	cmdline.RequireOne(cmd, "paid-as", "not-sent")
 	cmdline.Exclude(cmd, "paid-as", "not-sent")
 	return cmd
-}
-
-func resolve(s *cmdutil.Session, out cmdutil.Output[payout.Order], d payout.Decision) error {
-	s.Subject = exit.AboutOrders(d.OrderIDs...)
-	s.Subject.ID = d.PaidAs
-	sender, err := s.OpenSender()
-	if err != nil {
-		return err
-	}
-	if after, usual := s.Settling(); d.PaidAs == "" && after < usual {
-		s.Note("settle_after is %s: shorter than the recommended %s; a create may still arrive", after,
-			strings.Replace(usual.String(), "m0s", "m", 1))
-	}
-	checked, err := sender.Check(s.Ctx, d)
-	if err != nil {
-		return err
-	}
-	if checked.Undated {
-		s.Note("the service's answers have no date, so its clock and this machine's could not be compared: check that this one is right")
-	}
-	if err := confirmDecision(s, checked); err != nil {
-		return err
-	}
-	resolved, err := sender.Resolve(s.Ctx, checked)
-	if printed := out.Slice(resolved); err == nil {
-		err = printed
-	}
-	return err
 }
 
 func checkDecision(cmd *cobra.Command, d payout.Decision, notSent bool) error {

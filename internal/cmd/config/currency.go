@@ -53,7 +53,32 @@ func currencySetCommand(a *cmdutil.App) *cobra.Command {
 		Use:               "set CODE --kind crypto|fiat --decimals N",
 		Short:             "Add a currency, or change what till knows about one",
 		ValidArgsFunction: a.CompleteCurrencies,
-	}, func(s *cmdutil.Session, args []string) error { return setCurrency(s, args[0]) })
+	}, func(s *cmdutil.Session, args []string) error {
+		code, settings := args[0], map[string]string{}
+		if known, ok := money.NewRegistry().Lookup(code); ok {
+			code = known.Code // the service knows this spelling
+		}
+		for _, flag := range []string{"kind", "decimals", "memo", "address-format"} {
+			if f := s.Cmd.Flag(flag); f.Changed {
+				settings[strings.ReplaceAll(flag, "-", "_")] = f.Value.String()
+			}
+		}
+		if format, formats := settings["address_format"], address.Formats(); format != "" && !slices.Contains(formats, format) {
+			return exit.UsageError(fmt.Sprintf("--address-format: there is no format %q", format),
+				cmp.Or(near.Question(format, "", formats), "write one of "+strings.Join(formats, ", ")))
+		}
+		err := edit(s.App, s.Cmd, func(d *config.Document) error { return d.SetCurrency(s.Profile, code, settings) })
+		if err != nil {
+			return err
+		}
+		s.Note("the currency %s is set in %s", code, currencyPlace(s))
+		n := money.ISODecimals(code)
+		if given := settings["decimals"]; n != money.Unknown && given != "" && given != strconv.Itoa(n) {
+			s.Note("ISO 4217 has other decimals for %s: %d, and not %s. Compare a payment with the merchant panel: till currency check %s",
+				code, n, given, code)
+		}
+		return nil
+	})
 	f := cmd.Flags()
 	f.String("kind", "", "crypto or fiat; optional if the code is known")
 	f.Int("decimals", 0, "how many decimals the service counts")
@@ -64,33 +89,6 @@ func currencySetCommand(a *cmdutil.App) *cobra.Command {
 	cmdline.OfferWords(cmd, "memo", "required")
 	cmdline.OfferWords(cmd, "address-format", address.Formats()...)
 	return cmd
-}
-
-func setCurrency(s *cmdutil.Session, code string) error {
-	settings := map[string]string{}
-	if known, ok := money.NewRegistry().Lookup(code); ok {
-		code = known.Code // the service knows this spelling
-	}
-	for _, flag := range []string{"kind", "decimals", "memo", "address-format"} {
-		if f := s.Cmd.Flag(flag); f.Changed {
-			settings[strings.ReplaceAll(flag, "-", "_")] = f.Value.String()
-		}
-	}
-	if format, formats := settings["address_format"], address.Formats(); format != "" && !slices.Contains(formats, format) {
-		return exit.UsageError(fmt.Sprintf("--address-format: there is no format %q", format),
-			cmp.Or(near.Question(format, "", formats), "write one of "+strings.Join(formats, ", ")))
-	}
-	err := edit(s.App, s.Cmd, func(d *config.Document) error { return d.SetCurrency(s.Profile, code, settings) })
-	if err != nil {
-		return err
-	}
-	s.Note("the currency %s is set in %s", code, currencyPlace(s))
-	n := money.ISODecimals(code)
-	if given := settings["decimals"]; n != money.Unknown && given != "" && given != strconv.Itoa(n) {
-		s.Note("ISO 4217 has other decimals for %s: %d, and not %s. Compare a payment with the merchant panel: till currency check %s",
-			code, n, given, code)
-	}
-	return nil
 }
 
 // fixedCurrencies names what can be used, because messages elsewhere name till currency set as the way out.

@@ -33,15 +33,24 @@ func serviceCheckCommand(a *cmdutil.App) *cobra.Command {
 		Use:   "check",
 		Short: "Find out what the service does where the interface is silent",
 	}, func(s *cmdutil.Session, out cmdutil.Output[finding], _ []string) error {
-		found, err := checkService(s)
-		if err != nil {
-			return err
+		client, err := s.Client()
+		p := &probe{s: s, client: client, size: api.DefaultPageSize, err: err}
+		for _, step := range []func(){
+			p.firstPage, p.pageSizes, p.read, p.pagesBeyond, p.times, p.histories, p.periods, p.filters, p.requests,
+			p.missing, p.sent, p.resellers, p.fields, p.decimals,
+		} {
+			if p.err == nil {
+				step()
+			}
 		}
-		if err := out.Slice(found); err != nil {
+		if p.err != nil {
+			return p.err
+		}
+		if err := out.Slice(p.found); err != nil {
 			return err
 		}
 		var settings []string
-		for _, f := range found {
+		for _, f := range p.found {
 			if f.Setting != "" {
 				settings = append(settings, f.Setting)
 			}

@@ -41,20 +41,6 @@ type probe struct {
 // sample is how many withdrawals are read, and the largest page that is asked for.
 const sample = 1000
 
-func checkService(s *cmdutil.Session) ([]finding, error) {
-	client, err := s.Client()
-	p := &probe{s: s, client: client, size: api.DefaultPageSize, err: err}
-	for _, step := range []func(){
-		p.firstPage, p.pageSizes, p.read, p.pagesBeyond, p.times, p.histories, p.periods, p.filters, p.requests,
-		p.missing, p.sent, p.resellers, p.fields, p.decimals,
-	} {
-		if p.err == nil {
-			step()
-		}
-	}
-	return p.found, p.err
-}
-
 func (p *probe) tell(choice, found, why string, args ...any) {
 	p.found = append(p.found, finding{Choice: choice, Found: found, Why: fmt.Sprintf(why, args...)})
 }

@@ -20,8 +20,37 @@ func checkCommand(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.NewCommand(a, cmdutil.List, differenceView, &cobra.Command{
 		Use:   "check",
 		Short: "Compare the journal with the service's list",
-	}, func(s *cmdutil.Session, out cmdutil.Output[payout.Difference], _ []string) error {
-		return check(s, out, from, to, accept)
+	}, func(s *cmdutil.Session, out cmdutil.Output[payout.Difference], _ []string) (err error) {
+		var filter api.WithdrawalFilter
+		var own payout.Filter
+		if filter.From, filter.To, _, err = s.Period().Sent(from, to); err != nil {
+			return err
+		}
+		if own.From, own.To, err = s.Period().Instants(from, to); err != nil {
+			return err
+		}
+		if _, err := s.ExistingJournal(); err != nil {
+			return err
+		}
+		sender, err := s.OpenSender()
+		if err != nil {
+			return err
+		}
+		compared, err := sender.Compare(s.Ctx, filter, own)
+		if err != nil {
+			return err
+		}
+		printed := out.Slice(compared.Differences)
+		if n := compared.Accepted; n > 0 {
+			s.Note("%s accepted before, and left out", cmdutil.CountOf(n, "difference"))
+		}
+		period := from+to != ""
+		if s.Cmd.Flags().Changed("accept") {
+			err = acceptDifferences(s, sender, compared, accept)
+		} else if err = differ(compared, period); err == nil {
+			err = agree(s, sender, compared, own, period)
+		}
+		return exit.WithPrintError(err, printed)
 	})
 	f := cmd.Flags()
 	f.StringVar(&from, "from", "", "start of the period: a date, a month, an age such as 7d, or a full date-time")
@@ -31,40 +60,6 @@ func checkCommand(a *cmdutil.App) *cobra.Command {
 	cmdline.Exclude(cmd, "accept", "to")
 	cmdutil.AddFinishFlags(cmd)
 	return cmd
-}
-
-func check(s *cmdutil.Session, out cmdutil.Output[payout.Difference], from, to, accept string) error {
-	var filter api.WithdrawalFilter
-	var own payout.Filter
-	var err error
-	if filter.From, filter.To, _, err = s.Period().Sent(from, to); err != nil {
-		return err
-	}
-	if own.From, own.To, err = s.Period().Instants(from, to); err != nil {
-		return err
-	}
-	if _, err := s.ExistingJournal(); err != nil {
-		return err
-	}
-	sender, err := s.OpenSender()
-	if err != nil {
-		return err
-	}
-	compared, err := sender.Compare(s.Ctx, filter, own)
-	if err != nil {
-		return err
-	}
-	printed := out.Slice(compared.Differences)
-	if n := compared.Accepted; n > 0 {
-		s.Note("%s accepted before, and left out", cmdutil.CountOf(n, "difference"))
-	}
-	period := from+to != ""
-	if s.Cmd.Flags().Changed("accept") {
-		err = acceptDifferences(s, sender, compared, accept)
-	} else if err = differ(compared, period); err == nil {
-		err = agree(s, sender, compared, own, period)
-	}
-	return exit.WithPrintError(err, printed)
 }
 
 func differ(c payout.Comparison, period bool) error {
@@ -181,7 +176,6 @@ func differenceView(m money.Registry) render.View[payout.Difference] {
 			func(d row) string { return d.What }),
 		render.Field("order_id", "your own number for the withdrawal", render.Word, order),
 		render.Field("id", "the service's id of the withdrawal", render.ID, id),
-		render.Column[row]{Name: "amount", About: "amount at the service or, if missing there, in the journal",
-			Amount: true, Cell: amount},
+		render.AmountField("amount", "amount at the service or, if missing there, in the journal", amount),
 		render.Field("why", "what differs", render.Text, func(d row) string { return d.Why })).Whole("why")
 }
