@@ -228,8 +228,18 @@ func rebateCommand(a *cmdutil.App) *cobra.Command {
 				return err
 			}
 			return figures[amountRow]{view: rebateView,
-				read: func(ctx context.Context, client *api.Client, r namedReseller) (answer[amountRow], error) {
-					return readRebates(ctx, client, r, code)
+				read: func(ctx context.Context, client *api.Client, r namedReseller) (a answer[amountRow], err error) {
+					if code == "" {
+						list, err := client.Resellers.Rebate(ctx, r.id)
+						return answer[amountRow]{raw: list.RawJSON(), line: labelledRebatesLine{r.id, r.label, list},
+							rows: amountRows(r, list.Amounts)}, err
+					}
+					byCode, err := client.Resellers.RebateIn(ctx, r.id, code)
+					for _, rebate := range byCode.Rebates {
+						a.rows = append(a.rows, amountRows(r, []api.Amount{rebate.Amount})...)
+					}
+					a.raw, a.line = byCode.RawJSON(), labelledRebateLine{r.id, r.label, byCode}
+					return a, err
 				}}.run(s, args)
 		}),
 	}
@@ -241,22 +251,6 @@ func rebateCommand(a *cmdutil.App) *cobra.Command {
 	cmdutil.Prints[labelledRebatesLine](a, cmdutil.List, cmd)
 	cmdutil.Prints[labelledRebateLine](a, cmdutil.List, cmd)
 	return cmdutil.WithView(a, cmdutil.Apart, rebateView, cmd)
-}
-
-func readRebates(
-	ctx context.Context, client *api.Client, r namedReseller, code string,
-) (a answer[amountRow], err error) {
-	if code == "" {
-		list, err := client.Resellers.Rebate(ctx, r.id)
-		return answer[amountRow]{raw: list.RawJSON(), line: labelledRebatesLine{r.id, r.label, list},
-			rows: amountRows(r, list.Amounts)}, err
-	}
-	byCode, err := client.Resellers.RebateIn(ctx, r.id, code)
-	for _, rebate := range byCode.Rebates {
-		a.rows = append(a.rows, amountRows(r, []api.Amount{rebate.Amount})...)
-	}
-	a.raw, a.line = byCode.RawJSON(), labelledRebateLine{r.id, r.label, byCode}
-	return a, err
 }
 
 // currencyCode returns the code for a query, spelled as in a currency, or "" for all currencies.
@@ -315,22 +309,6 @@ func balancesIn(m money.Registry, record json.RawMessage) (amounts []api.Amount,
 	return amounts, true
 }
 
-func readBalance(
-	ctx context.Context, client *api.Client, m money.Registry, r namedReseller, code, fiat string,
-) (a answer[amountRow], err error) {
-	if code == "" {
-		a.raw, err = client.Resellers.Balance(ctx, r.id)
-	} else {
-		a.raw, err = client.Resellers.BalanceIn(ctx, r.id, code, fiat)
-	}
-	a.line = labelledBalanceLine{r.id, r.label, a.raw}
-	amounts, ok := balancesIn(m, a.raw)
-	if a.rows, a.odd = amountRows(r, amounts), !ok; a.odd {
-		a.rows = []amountRow{{namedReseller: r, record: a.raw}}
-	}
-	return a, err
-}
-
 func balanceCommand(a *cmdutil.App) *cobra.Command {
 	var currency, fiat string
 	cmd := &cobra.Command{
@@ -346,8 +324,18 @@ func balanceCommand(a *cmdutil.App) *cobra.Command {
 				return exit.UsageError("--include-fiat goes with --currency", "add --currency CODE, or leave it out")
 			}
 			return figures[amountRow]{view: balanceView,
-				read: func(ctx context.Context, client *api.Client, r namedReseller) (answer[amountRow], error) {
-					return readBalance(ctx, client, s.Money, r, code, fiat)
+				read: func(ctx context.Context, client *api.Client, r namedReseller) (a answer[amountRow], err error) {
+					if code == "" {
+						a.raw, err = client.Resellers.Balance(ctx, r.id)
+					} else {
+						a.raw, err = client.Resellers.BalanceIn(ctx, r.id, code, fiat)
+					}
+					a.line = labelledBalanceLine{r.id, r.label, a.raw}
+					amounts, ok := balancesIn(s.Money, a.raw)
+					if a.rows, a.odd = amountRows(r, amounts), !ok; a.odd {
+						a.rows = []amountRow{{namedReseller: r, record: a.raw}}
+					}
+					return a, err
 				}}.run(s, args)
 		}),
 	}
