@@ -34,7 +34,16 @@ func statusCommand(a *cmdutil.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			rows, err := rowsNow(s, cmdutil.FirstOf(args), live)
+			rows, name := runRows{Session: s}, cmdutil.FirstOf(args)
+			if live {
+				var sender *payout.Sender
+				if sender, rows.run, err = askAbout(s, name); err == nil {
+					rows.ledger = sender.Ledger
+					rows.statuses, err = sender.Live(s.Ctx, rowsOf(rows.run))
+				}
+			} else if rows.ledger, err = s.LedgerToList(); err == nil {
+				rows.run, err = findRun(s, rows.ledger, name)
+			}
 			switch {
 			case err != nil:
 				return err
@@ -53,21 +62,6 @@ func statusCommand(a *cmdutil.App) *cobra.Command {
 	cmdline.Exclude(cmd, "all", "state")
 	cmdutil.WithView(a, cmdutil.List, rowView(true), cmd)
 	return cmdutil.Prints[views.OrderLine](a, cmdutil.List, cmd)
-}
-
-// rowsNow returns the rows of a run, or of all runs, with the service's own statuses if they are wanted.
-func rowsNow(s *cmdutil.Session, name string, live bool) (rows runRows, err error) {
-	rows.Session = s
-	if live {
-		var sender *payout.Sender
-		if sender, rows.run, err = askAbout(s, name); err == nil {
-			rows.ledger = sender.Ledger
-			rows.statuses, err = sender.Live(s.Ctx, rowsOf(rows.run))
-		}
-	} else if rows.ledger, err = s.LedgerToList(); err == nil {
-		rows.run, err = findRun(s, rows.ledger, name)
-	}
-	return rows, err
 }
 
 // A runRow is an order of a run, with the service's own status if that was requested.
