@@ -24,17 +24,12 @@ import (
 
 func invoiceListCommand(a *cmdutil.App) *cobra.Command {
 	var l invoiceList
-	cmd := cmdutil.WithView(a, cmdutil.Apart, views.Invoices, &cobra.Command{
+	cmd := cmdutil.NewCommand(a, cmdutil.Apart, views.Invoices, &cobra.Command{
 		Use:               "list ID",
 		Short:             "List a reseller's invoices",
 		ValidArgsFunction: completeResellers(a),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, out, err := cmdutil.Begin(a, cmd, views.Invoices)
-			if err != nil {
-				return err
-			}
-			return l.run(s, out, args[0])
-		},
+	}, func(s *cmdutil.Session, out cmdutil.Output[api.Invoice], args []string) error {
+		return l.run(s, out, args[0])
 	})
 	f := cmd.Flags()
 	f.BoolVar(&l.all, "all", false, "the whole list, also on a terminal and in JSON")
