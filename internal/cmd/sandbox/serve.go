@@ -104,18 +104,13 @@ func startWithSandbox(a *cmdutil.App, cmd *cobra.Command, drop func(name, value 
 }
 
 func commandAfterDash(cmd *cobra.Command, given []string) error {
-	wrong := func(what string) error {
-		return exit.UsageError(cmdline.CommandName(cmd)+what, "write it after two dashes", "sandbox", "run", "--", "COMMAND")
-	}
-	switch dash := cmd.ArgsLenAtDash(); {
-	case len(given) == 0:
-		return wrong(" needs a command")
-	case dash < 0:
-		return wrong(" needs two dashes before its command")
-	case dash > 0:
-		return wrong(": " + given[0] + " comes before the two dashes")
+	name := cmdline.CommandName(cmd)
+	switch {
+	case cmd.ArgsLenAtDash() != 0 || len(given) == 0:
+		return exit.UsageError(name+" needs two dashes before its command", "write it after two dashes", "sandbox", "run", "--",
+			"COMMAND")
 	case given[0] == "":
-		return exit.UsageError(cmdline.CommandName(cmd)+": the name of the command is empty", cmdline.UnsetHint)
+		return exit.UsageError(name+": the name of the command is empty", cmdline.UnsetHint)
 	}
 	return nil
 }
