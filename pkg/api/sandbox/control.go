@@ -288,26 +288,17 @@ func (s *Server) Swaps() (swaps []Swap) {
 type Swap = store.Swap
 
 // Kind is the kind of a currency, crypto or fiat, spelled as in the interface and in package api.
-type Kind string
+type Kind = money.Kind
 
 // The two kinds of currency.
 const (
-	Crypto Kind = "Crypto"
-	Fiat   Kind = "Fiat"
+	Crypto = money.Crypto
+	Fiat   = money.Fiat
 )
 
 // A Currency is one entry of the sandbox's registry.
-type Currency struct {
-	Code         string // as in a Currency: Btc, Usd
-	Kind         Kind
-	Decimals     int  // decimals of one whole unit: 2 means 100 minor units
-	MemoRequired bool // a withdrawal in it must carry a memo
-}
+type Currency = money.Currency
 
 // Currencies returns the complete registry: every currency that the sandbox knows, in the order in which an
 // automatic swap uses them.
-func Currencies() []Currency {
-	return mapped(money.Registry, func(c money.Currency) Currency {
-		return Currency{c.Code, Kind(c.Kind), c.Decimals, c.MemoRequired}
-	})
-}
+func Currencies() []Currency { return slices.Clone(money.Registry) }

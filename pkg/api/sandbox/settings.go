@@ -60,15 +60,6 @@ var allSettings = sync.OnceValue(func() (all []Setting) {
 // Settings returns every setting.
 func Settings() []Setting { return slices.Clone(allSettings()) }
 
-// mapped returns the view of each record. The result is never nil.
-func mapped[R, V any](records []R, view func(R) V) []V {
-	all := make([]V, len(records))
-	for i, r := range records {
-		all[i] = view(r)
-	}
-	return all
-}
-
 // settings holds the choices in the form that the handlers use, each with the part of the sandbox that it
 // concerns. A field has the name of its setting: FirstPage is first_page. Settings never change: others are another
 // value.

@@ -174,8 +174,12 @@ func (s *Server) announce(st *store.State, w *store.Withdrawal) (*store.Delivery
 
 // Deliveries returns the callbacks that were posted or are pending, oldest first.
 func (s *Server) Deliveries() []Delivery {
-	var all []Delivery
-	s.read(func(st *store.State) { all = mapped(st.DeliveryOrder, viewDelivery) })
+	all := []Delivery{}
+	s.read(func(st *store.State) {
+		for _, d := range st.DeliveryOrder {
+			all = append(all, viewDelivery(d))
+		}
+	})
 	return all
 }
 

@@ -10,17 +10,19 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
+type Kind string
+
 const (
-	Crypto = "Crypto"
-	Fiat   = "Fiat"
+	Crypto Kind = "Crypto"
+	Fiat   Kind = "Fiat"
 )
 
 type Currency struct {
 	Code         string // as in a Currency: Btc, Usd
-	Kind         string
-	Decimals     int
-	MemoRequired bool
-	Rate         string // the default value of one whole unit in Usd
+	Kind         Kind
+	Decimals     int    // decimals of one whole unit: 2 means 100 minor units
+	MemoRequired bool   // a withdrawal in it must carry a memo
+	Rate         string // the default of the setting rates: the value of one whole unit in Usd
 }
 
 // AmountCode returns the code as it is in an Amount: fiat codes are in upper case there (USD), crypto codes
@@ -60,7 +62,7 @@ var ByCode = func() map[string]Currency {
 	return m
 }()
 
-func Codes(currencies []Currency, kind string) string {
+func Codes(currencies []Currency, kind Kind) string {
 	var codes []string
 	for _, c := range currencies {
 		if kind == "" || c.Kind == kind {

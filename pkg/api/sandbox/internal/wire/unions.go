@@ -17,7 +17,7 @@ type union[V any] struct {
 	Fiat   V `json:"Fiat,omitempty"`
 }
 
-func viewUnion[V any](kind string, value V) (u union[V]) {
+func viewUnion[V any](kind money.Kind, value V) (u union[V]) {
 	if kind == money.Fiat {
 		u.Fiat = value
 	} else {
@@ -47,7 +47,7 @@ func (o *Object) union() money.Currency {
 	}
 	code, ok := AsString(raw)
 	if !ok {
-		o.FailAt(kind, "must be a currency code in quotes, not %s", JSONType(raw))
+		o.FailAt(string(kind), "must be a currency code in quotes, not %s", JSONType(raw))
 		return money.Currency{}
 	}
 	return o.lookUp(kind, code, currencyCode)
@@ -57,7 +57,7 @@ func (o *Object) union() money.Currency {
 func (o *Object) Amount(key string) money.Amount {
 	outer := o.Field(key)
 	kind, raw := outer.oneOfKinds()
-	inner := outer.Inner(raw, outer.At(kind))
+	inner := outer.Inner(raw, outer.At(string(kind)))
 	if *o.Err == nil && len(inner.Fields) != 1 {
 		inner.FailAt("", "must hold exactly one currency code, and has %d", len(inner.Fields))
 	}
@@ -74,12 +74,12 @@ func (o *Object) Amount(key string) money.Amount {
 	return money.Amount{Code: c.Code, Minor: minor}
 }
 
-func (o *Object) oneOfKinds() (kind string, raw json.RawMessage) {
+func (o *Object) oneOfKinds() (kind money.Kind, raw json.RawMessage) {
 	if *o.Err != nil {
 		return "", nil
 	}
-	for _, kind := range []string{money.Crypto, money.Fiat} {
-		if raw, ok := o.Fields[kind]; ok && len(o.Fields) == 1 {
+	for _, kind := range []money.Kind{money.Crypto, money.Fiat} {
+		if raw, ok := o.Fields[string(kind)]; ok && len(o.Fields) == 1 {
 			return kind, raw
 		}
 	}
@@ -97,10 +97,10 @@ func (o *Object) CheckBounds(key string, minor int64) {
 func currencyCode(c money.Currency) string { return c.Code }
 
 // lookUp returns the currency of a code. It must be of the kind of the key, Crypto or Fiat.
-func (o *Object) lookUp(kind, code string, shown func(money.Currency) string) money.Currency {
+func (o *Object) lookUp(kind money.Kind, code string, shown func(money.Currency) string) money.Currency {
 	c, ok := o.rules.find(code, shown)
 	if !ok || c.Kind != kind {
-		o.FailKind(refusal.UnknownCurrency, kind, "names the currency %q, which is not one of %s",
+		o.FailKind(refusal.UnknownCurrency, string(kind), "names the currency %q, which is not one of %s",
 			refusal.Shorten(code), o.rules.Known(kind))
 		return money.Currency{}
 	}
@@ -125,7 +125,7 @@ func (s *Rules) find(code string, shown func(money.Currency) string) (money.Curr
 	return money.Currency{}, false
 }
 
-func (s *Rules) Known(kind string) string {
+func (s *Rules) Known(kind money.Kind) string {
 	if s == nil {
 		return money.Codes(money.Registry, kind)
 	}

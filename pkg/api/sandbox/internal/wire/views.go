@@ -235,7 +235,7 @@ func (s *Rules) ViewRebates(_ *store.Reseller, a *store.Account) any {
 }
 
 func (s *Rules) ViewBalances(_ *store.Reseller, a *store.Account) any {
-	byKind := map[string]map[string]int64{money.Crypto: {}, money.Fiat: {}}
+	byKind := map[money.Kind]map[string]int64{money.Crypto: {}, money.Fiat: {}}
 	list := []any{}
 	for _, m := range s.held(a, store.Balance) {
 		c := money.ByCode[m.Code]
