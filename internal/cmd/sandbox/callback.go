@@ -128,7 +128,7 @@ func listenForCallbacks(s *cmdutil.Session, flags callbackFlags) error {
 }
 
 const (
-	maxCallbacks  = 32 << 20        // of all bodies in memory at a time
+	maxCallbacks  = 512             // at a time, each of which may be slow and large
 	callbackGrace = 5 * time.Second // for a command that still runs when the listener ends
 )
 
@@ -142,7 +142,7 @@ type inbox struct {
 	run     func(ctx context.Context, command string, input []byte, withKey bool) error
 
 	commands context.Context // for the commands; its end kills them
-	held     atomic.Int64    // bytes of the bodies in memory
+	taken    atomic.Int64    // callbacks that are received or handled
 	open     context.Context // done when the listener takes no more, after finish
 	finish   context.CancelFunc
 
@@ -225,11 +225,14 @@ func (in *inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "callbacks do not come from web pages", http.StatusForbidden)
 		return
 	}
-	counted := &heldReader{from: http.MaxBytesReader(w, r.Body, api.MaxCallback), held: &in.held}
-	defer func() { in.held.Add(-counted.own) }()
+	defer in.taken.Add(-1)
+	if in.taken.Add(1) > maxCallbacks {
+		http.Error(w, "too many callbacks are being received: post it again later", http.StatusServiceUnavailable)
+		return
+	}
 	// a body is read to its end, unless the listener ends first
 	stop := context.AfterFunc(in.open, func() { http.NewResponseController(w).SetReadDeadline(time.Now()) })
-	body, err := io.ReadAll(counted)
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, api.MaxCallback))
 	stop()
 	if err != nil {
 		status := http.StatusBadRequest
@@ -238,33 +241,12 @@ func (in *inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		} else if _, long := errors.AsType[*http.MaxBytesError](err); long {
 			status = http.StatusRequestEntityTooLarge
-		} else if errors.Is(err, errHeld) {
-			status = http.StatusServiceUnavailable
 		}
 		in.note("a callback from %s was not taken: %v", r.RemoteAddr, err)
 		http.Error(w, err.Error(), status)
 		return
 	}
 	w.WriteHeader(in.take(body))
-}
-
-var errHeld = errors.New("too many bodies are being received: post it again later")
-
-// heldReader adds the bytes that it has read to the total in memory, and fails if the total is too large. A
-// slow body counts only for the bytes that have arrived, and does not delay the others.
-type heldReader struct {
-	from io.Reader
-	held *atomic.Int64
-	own  int64
-}
-
-func (r *heldReader) Read(p []byte) (int, error) {
-	n, err := r.from.Read(p)
-	r.own += int64(n)
-	if r.held.Add(int64(n)) > maxCallbacks {
-		return 0, errHeld
-	}
-	return n, err
 }
 
 // take prints one body, runs the command on it, and returns the status to answer with.

@@ -38,26 +38,17 @@ func TestEnvFile(t *testing.T) {
 	}
 }
 
-// TestCallbackListenHoldsLittle checks that incomplete bodies are refused and dropped before they fill the
-// memory.
-func TestCallbackListenHoldsLittle(t *testing.T) {
-	in := &inbox{open: t.Context(), out: io.Discard, note: func(string, ...any) error { return nil }}
-	answers := func(held int64) int {
-		in.held.Store(held)
+// TestCallbackListenTakesSoManyAtATime checks that slow bodies do not fill the memory.
+func TestCallbackListenTakesSoManyAtATime(t *testing.T) {
+	in := &inbox{open: t.Context(), out: io.Discard}
+	in.flags.respond, in.options.Format = 200, render.JSONL
+	for taken, want := range map[int64]int{maxCallbacks - 1: 200, maxCallbacks: 503} {
+		in.taken.Store(taken)
 		w := httptest.NewRecorder()
 		in.ServeHTTP(w, httptest.NewRequest("POST", "/", strings.NewReader("12345")))
-		if now := in.held.Load(); now != held {
-			t.Errorf("%d bytes are held afterwards, not %d", now, held)
+		if w.Code != want || in.taken.Load() != taken {
+			t.Errorf("beside %d it is answered with %d, and %d are taken afterwards", taken, w.Code, in.taken.Load())
 		}
-		return w.Code
-	}
-	in.options.Format = render.JSONL
-	in.flags.respond = 200
-	if got := answers(maxCallbacks - 5); got != 200 {
-		t.Errorf("the last body that there is room for is answered with %d", got)
-	}
-	if got := answers(maxCallbacks - 4); got != 503 {
-		t.Errorf("one that there is no room for is answered with %d", got)
 	}
 }
 
