@@ -2,6 +2,7 @@ package store
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"example.com/till/pkg/api/sandbox/internal/money"
@@ -58,7 +59,8 @@ func (s *Store) AddInvoice(v *Invoice) error {
 		if err != nil {
 			return c, err
 		}
-		if v.OrderID != nil && s.Terms().DuplicateInvoiceOrderIDs == "reject" && a.invoiceIDs[*v.OrderID] {
+		same := func(old *Invoice) bool { return old.OrderID != nil && *old.OrderID == *v.OrderID }
+		if v.OrderID != nil && s.Terms().DuplicateInvoiceOrderIDs == "reject" && slices.ContainsFunc(a.Invoices, same) {
 			return c, refusal.New(refusal.DuplicateOrderID,
 				"order_id %q was used before; use another, or look for the invoice that has it.", refusal.Shorten(*v.OrderID))
 		}

@@ -29,9 +29,7 @@ type Account struct {
 	ID          string
 	Books       map[Line]int64
 	Withdrawals []*Withdrawal // by time of creation
-	orderIDs    map[string]bool
-	Invoices    []*Invoice // by time of creation
-	invoiceIDs  map[string]bool
+	Invoices    []*Invoice    // by time of creation
 }
 
 // A State is what the sandbox holds at one moment.
@@ -107,8 +105,7 @@ func newState(b Beginning) State {
 }
 
 func (st *State) open(id string) {
-	st.Accounts[id] = &Account{ID: id, Books: map[Line]int64{}, orderIDs: map[string]bool{},
-		invoiceIDs: map[string]bool{}}
+	st.Accounts[id] = &Account{ID: id, Books: map[Line]int64{}}
 }
 
 // Account returns an account. An account whose key was valid a moment ago may be gone, because another
@@ -141,13 +138,19 @@ func (st *State) apply(c Change) {
 		st.Offset = time.Duration(*c.Offset)
 	}
 	if c.Withdrawal != nil {
-		st.putWithdrawal(c.Withdrawal)
+		if kept, isNew := put(st.Withdrawals, c.Withdrawal.ID, c.Withdrawal); isNew {
+			a := st.Accounts[kept.Account]
+			a.Withdrawals = insert(a.Withdrawals, kept)
+		}
 	}
 	if c.Delivery != nil {
 		st.putDelivery(c.Delivery)
 	}
 	if c.Invoice != nil {
-		st.putInvoice(c.Invoice)
+		if kept, isNew := put(st.Invoices, c.Invoice.ID, c.Invoice); isNew {
+			a := st.Accounts[kept.Account]
+			a.Invoices = insert(a.Invoices, kept)
+		}
 	}
 	if c.Invite != nil {
 		if kept, isNew := put(st.Invites, c.Invite.ID, c.Invite); isNew {
@@ -180,26 +183,6 @@ func put[R any](records map[string]*R, id string, r *R) (kept *R, isNew bool) {
 	kept = new(*r)
 	records[id] = kept
 	return kept, true
-}
-
-func (st *State) putWithdrawal(w *Withdrawal) {
-	if kept, isNew := put(st.Withdrawals, w.ID, w); isNew {
-		a := st.Accounts[w.Account]
-		a.Withdrawals = insert(a.Withdrawals, kept)
-		if w.OrderID != "" {
-			a.orderIDs[w.OrderID] = true
-		}
-	}
-}
-
-func (st *State) putInvoice(v *Invoice) {
-	if kept, isNew := put(st.Invoices, v.ID, v); isNew {
-		a := st.Accounts[v.Account]
-		a.Invoices = insert(a.Invoices, kept)
-		if v.OrderID != nil {
-			a.invoiceIDs[*v.OrderID] = true
-		}
-	}
 }
 
 func (st *State) putReseller(r *Reseller) {

@@ -93,19 +93,13 @@ func (s *Store) Open(path string, shared bool, first Change) (err error) {
 	if err := s.Refresh(); err != nil || s.state.ID != "" {
 		return err
 	}
-	err = s.Write(func(st *State) (Change, error) {
+	return s.Write(func(st *State) (Change, error) {
 		if st.ID != "" { // another process was faster
-			return Change{}, errBegun
+			return Change{}, nil
 		}
 		return first, nil
 	})
-	if err == errBegun {
-		return nil
-	}
-	return err
 }
-
-var errBegun = errors.New("there is a state already")
 
 func (s *Store) Close() error {
 	if s.file == nil {

@@ -44,7 +44,8 @@ func (s *Store) AddWithdrawal(w *Withdrawal) error {
 			return c, err
 		}
 		w.Statuses = []Reached{{s.Terms().Flow.First, s.Now()}}
-		if s.Terms().DuplicateOrderIDs == "reject" && a.orderIDs[w.OrderID] {
+		same := func(old *Withdrawal) bool { return old.OrderID == w.OrderID }
+		if w.OrderID != "" && s.Terms().DuplicateOrderIDs == "reject" && slices.ContainsFunc(a.Withdrawals, same) {
 			return c, refusal.New(refusal.DuplicateOrderID,
 				"external_order_id %s was used before; use another, or look for the withdrawal that has it.", w.OrderID)
 		}
