@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -102,5 +103,21 @@ func TestUsageErrorTexts(t *testing.T) {
 func TestErrorsAreRed(t *testing.T) {
 	if f := till(t, []string{"CLICOLOR_FORCE=1"}, "xyzzy"); !strings.HasPrefix(f.err, "\x1b[31mtill:\x1b[0m there is") {
 		t.Errorf("got %q", f.err)
+	}
+}
+
+// A command in a hint that changes a configuration changes the one that is in use.
+func TestHintNamesTheConfiguration(t *testing.T) {
+	path := writeFile(t, filepath.Join(t.TempDir(), "c.yaml"),
+		"profiles: {test: {base_url: http://127.0.0.1:1, read_only: true}}\n")
+	for line, says := range map[string]string{
+		"invite create": "--config " + path + " profile set test read_only=false\n",
+		"withdraw create --currency Doge --amount-minor 5 --address x": "--profile test --config " + path +
+			" currency set Doge --kind KIND --decimals N\n",
+	} {
+		f := till(t, nil, append([]string{"--profile", "test", "--config", path}, strings.Fields(line)...)...)
+		if !strings.HasSuffix(f.err, ": till "+says) {
+			t.Errorf("%s says %q, want %q", line, f.err, says)
+		}
 	}
 }

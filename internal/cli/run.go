@@ -87,15 +87,17 @@ func explain(a *cmdutil.App, cmd *cobra.Command, args []string, err error) exit.
 }
 
 // addGlobalFlags adds global flags to the command in a hint. A command that depends on the account and the
-// journal gets the flags that select them; without these, it would act on another account. Settings from the
-// environment still apply.
+// journal, or changes a configuration, gets the flags that select them; without these, it would act on another.
+// Settings from the environment still apply.
 func addGlobalFlags(h payout.Hint, flags *pflag.FlagSet) payout.Hint {
-	if len(h.Command) == 0 || slices.Contains(h.Command, "--help") ||
-		!slices.Contains([]string{"withdraw", "journal", "payout", "auth"}, h.Command[0]) {
+	if len(h.Command) == 0 || slices.Contains(h.Command, "--help") {
 		return h
 	}
+	account := []string{"profile", "sandbox", "base-url", "config", "journal"}
+	selecting := map[string][]string{"withdraw": account, "journal": account, "payout": account, "auth": account,
+		"currency": {"profile", "config"}, "profile": {"config"}}
 	var given []string
-	for _, name := range []string{"profile", "sandbox", "base-url", "config", "journal"} {
+	for _, name := range selecting[h.Command[0]] {
 		f := flags.Lookup(name)
 		switch {
 		case f == nil || !f.Changed || slices.Contains(h.Command, "--"+name):

@@ -53,36 +53,29 @@ func (f *File) read(v value) {
 	}
 }
 
-// profile reads one profile. It reads the currencies before the lists, because limits are amounts in them.
+// profile reads one profile. It reads the currencies first, because limits are amounts in them.
 func (f File) profile(v value) Profile {
 	p := Profile{Values: map[string]string{}, Lists: map[string][]string{}}
 	values := v.mapping(oneOf("a profile", ProfileKeys()...))
-	for _, s := range table() {
-		setting := values[s.key]
-		if setting.Node == nil || s.list {
-			continue
-		}
-		text := setting.text(s.tag)
-		if err := s.checkValue(text); err != nil {
-			setting.fail("%w", err)
-		}
-		if p.Values[s.key] = text; s.key == "base_url" {
-			p.Values[s.key], _ = NormalizeBaseURL(text)
-		}
-	}
 	p.Currencies = currencies(values[keyCurrency], money.NewRegistry().With(f.Currencies...))
 	registry := f.registry(p)
 	for _, s := range table() {
-		if !s.list || s.key == keyCurrency {
-			continue
-		}
-		for _, item := range values[s.key].items(s.example != "") {
-			text, err := p.add(s.key, item.text(), registry)
-			if err != nil {
-				item.fail("%w", err)
+		setting := values[s.key]
+		switch {
+		case setting.Node == nil, s.key == keyCurrency:
+		case s.list:
+			for _, item := range setting.items(s.example != "") {
+				text, err := p.add(s.key, item.text(), registry)
+				item.check(err)
+				p.Lists[s.key] = append(p.Lists[s.key], text)
 			}
-			p.Lists[s.key] = append(p.Lists[s.key], text)
+		default:
+			p.Values[s.key] = setting.text(s.tag)
+			setting.check(s.checkValue(p.Values[s.key]))
 		}
+	}
+	if base := p.Values["base_url"]; base != "" {
+		p.Values["base_url"], _ = NormalizeBaseURL(base)
 	}
 	return p
 }
@@ -150,20 +143,10 @@ func currency(v value, known money.Registry) money.Entry {
 			decimals.fail("it is not a number from 0 to %d: write how many decimals the service counts", api.MaxDecimals)
 		}
 	}
-	for _, rule := range []struct {
-		key string
-		ok  bool
-		is  string
-	}{
-		{"code", money.ValidCode(e.Code), "a code: write letters and digits, such as Btc"},
-		{"kind", e.Kind != "", "a kind: write crypto or fiat"},
-		{"memo", e.MemoRequired, "one of its values: write required, or remove it"},
-		{keyFormat, slices.Contains(address.Formats(), e.AddressFormat), "a format: write " + near.Or(address.Formats())},
-	} {
-		if named := values[rule.key]; named.Node != nil && !rule.ok {
-			named.fail("%.80q is not %s", named.Value, rule.is)
-		}
-	}
+	values["code"].require(money.ValidCode(e.Code), "a code: write letters and digits, such as Btc")
+	values["kind"].require(e.Kind != "", "a kind: write crypto or fiat")
+	values["memo"].require(e.MemoRequired, "one of its values: write required, or remove it")
+	values[keyFormat].require(slices.Contains(address.Formats(), e.AddressFormat), "a format: write "+near.Or(address.Formats()))
 	is, _ := known.Lookup(e.Code)
 	switch {
 	case values["code"].Node == nil:
@@ -283,6 +266,20 @@ type value struct {
 
 func (v value) fail(format string, args ...any) {
 	v.failKey(v.Node, "%s: %w", v.name, fmt.Errorf(format, args...))
+}
+
+// check records an error about the value, if there is one.
+func (v value) check(err error) {
+	if err != nil {
+		v.fail("%w", err)
+	}
+}
+
+// require refuses a value that is there and is not what it must be.
+func (v value) require(ok bool, what string) {
+	if v.Node != nil && !ok {
+		v.fail("%.80q is not %s", v.Value, what)
+	}
 }
 
 // failKey records an error about a node, such as a key of the value.
