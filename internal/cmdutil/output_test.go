@@ -3,9 +3,13 @@ package cmdutil
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
+	"strings"
 	"testing"
+
+	"example.com/till/internal/money"
 )
 
 // TestListWriterAfterSignal checks that after a signal a reader that does not read no longer delays the end
@@ -39,6 +43,22 @@ func TestOutputIsDrainedAfterASignal(t *testing.T) {
 	}
 	if out.String() != "one two three" {
 		t.Errorf("%q", out.String())
+	}
+}
+
+func TestTemplateSeesExactJSON(t *testing.T) {
+	value := map[string]any{"z": json.Number("12345678901234567890"), "html": "<a&b>", "l": []any{}}
+	for text, want := range map[string]string{
+		"{{.z}}\n": "12345678901234567890\n", "{{.html}}": "<a&b>\n", "{{.missing}}": "<no value>\n",
+		`{{json .html}} {{json .l}} {{json .z}}`: "\"<a&b>\" [] 12345678901234567890\n", "{{if false}}x{{end}}": "",
+	} {
+		filter, err := templateFilter(money.NewRegistry(), text)
+		must(t, err)
+		var b strings.Builder
+		must(t, filter(value, &b))
+		if b.String() != want {
+			t.Errorf("%s prints %q, want %q", text, &b, want)
+		}
 	}
 }
 

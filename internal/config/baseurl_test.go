@@ -1,7 +1,6 @@
 package config
 
 import (
-	"strings"
 	"testing"
 )
 
@@ -45,18 +44,6 @@ func TestNormalizeBaseURL(t *testing.T) {
 	} {
 		if got, err := NormalizeBaseURL(text); err == nil {
 			t.Errorf("%q is taken as %q", text, got)
-		}
-	}
-}
-
-func TestProfileName(t *testing.T) {
-	for name, want := range map[string]bool{
-		"live": true, "9": true, "eu-2_b": true, "a-": true, strings.Repeat("a", 64): true,
-		"": false, "-a": false, "_a": false, "Live": false, "a b": false, "a.b": false, "é": false, "a\n": false,
-		strings.Repeat("a", 65): false,
-	} {
-		if err := checkProfileName(name); (err == nil) != want {
-			t.Errorf("%q: %v", name, err)
 		}
 	}
 }

@@ -139,6 +139,7 @@ func TestEditRefuses(t *testing.T) {
 		kind, says string
 	}{
 		{set("sandbox"), "usage", "built in"}, {set("Live"), "usage", "lower-case"},
+		{set("_a"), "usage", "lower-case"}, {set(strings.Repeat("a", 65)), "usage", "at most 64"},
 		{set("live", "account=a", "account=b"), "usage", "given twice"},
 		{set("live", "account=\xff"), "usage", "nothing was changed"},
 		{func(d *Document) error { return d.UseProfile("prod") }, "config", "choose one of live, test"},
