@@ -136,7 +136,7 @@ func (s *Server) controlSet(r *request) action {
 
 // set reads the value of a setting. If it refuses the value, the error is the advice.
 func (s *settings) set(d Setting, value string) (err error) {
-	ok, advice := true, ""
+	ok := true
 	switch d.Name {
 	case "withdrawal_flow":
 		s.Flow, err = store.ParseFlow(value)
@@ -146,37 +146,41 @@ func (s *settings) set(d Setting, value string) (err error) {
 		if value != "never" {
 			s.InvoiceExpiry, ok = store.ParseWait(value)
 		}
-		advice = "use never, or a duration of whole seconds such as 15m, 36h or 7d"
 	case "paid_in":
 		if value != "invoice" {
 			s.PaidIn, ok = value, value != "" && money.ByCode[value].Code == value
 		}
-		advice = "use invoice or one of " + money.Codes(money.Registry, "")
 	case "invite_label":
 		s.InviteLabel, ok = value, value == "" || wire.IsPlain(value)
-		advice = "it is blank or holds control characters; use plain text, or nothing at all"
 	case "rebate_percent":
 		s.RebatePercent, ok = money.ParseDecimal(value, 4)
 		ok = ok && s.RebatePercent <= 100*store.PercentScale
-		advice = "use a number from 0 to 100 with at most four decimals, such as 1.25"
 	case "fiat_currency":
 		c := money.ByCode[value]
 		s.FiatCurrency, ok = c.Code, c.Kind == money.Fiat
-		advice = "use one of " + money.Codes(money.Registry, money.Fiat)
 	case "currencies":
 		s.Currencies, ok = parseCurrencies(value)
-		advice = "use codes of " + money.Codes(money.Registry, "") + ", separated by commas, each once"
 	case "rates":
 		err = setEach(d.Default, value, s.setRate)
 	case "errors":
 		err = setEach(d.Default, value, s.setError)
 	default:
-		ok, advice = setField(s.field(d.Name), d.Values, value)
+		ok = setField(s.field(d.Name), d.Values, value)
 	}
 	if !ok {
-		return errors.New(advice)
+		return errors.New("use " + allowed(d.Values))
 	}
 	return err
+}
+
+// allowed says in a sentence which values a setting may have.
+func allowed(values string) string {
+	return strings.NewReplacer("|", " or ", "from 1", "a whole number from 1",
+		"of the registry", "of the registry ("+money.Codes(money.Registry, "")+")",
+		"any text, also none", "plain text, or nothing at all",
+		"names", "names of letters, digits, - and _, separated by commas",
+		"a Go time layout", "a Go layout of the date and the time down to the second, such as 2006-01-02T15:04:05",
+	).Replace(values)
 }
 
 // field returns a pointer to the field of a setting.
@@ -187,46 +191,40 @@ func (s *settings) field(setting string) any {
 }
 
 // setField reads a value of the kind that the field and the allowed values tell.
-func setField(field any, values, value string) (ok bool, advice string) {
+func setField(field any, values, value string) (ok bool) {
 	switch field := field.(type) {
 	case *string:
-		allowed := strings.Split(values, "|")
 		switch *field = value; values {
 		case "any text":
-			return true, ""
+			return true
 		case "a Go time layout":
-			return keepsSeconds(value),
-				"it does not name the date and the time down to the second; use a layout such as 2006-01-02T15:04:05"
+			return keepsSeconds(value)
 		}
-		return slices.Contains(allowed, value), "use " + strings.Join(allowed, " or ")
+		return slices.Contains(strings.Split(values, "|"), value)
 	case *int64:
-		if values == "none, or from 1" {
-			if *field, ok = unlimited, value == "none"; !ok {
-				*field, ok = money.ParseInteger(value)
-			}
-			return ok && *field >= 1, "use none or a whole number from 1"
+		if *field = unlimited; values == "none, or from 1" && value == "none" {
+			return true
 		}
-		low, high := int64(0), int64(math.MaxInt64)
-		_, _ = fmt.Sscanf(strings.TrimPrefix(values, "from "), "%d to %d", &low, &high) // without the second, there is no limit
+		low, high := int64(1), int64(math.MaxInt64)
+		_, _ = fmt.Sscanf(values, "%d to %d", &low, &high) // otherwise there is no limit
 		*field, ok = money.ParseInteger(value)
-		return ok && *field >= low && *field <= high, fmt.Sprintf("use a whole number from %d to %d", low, high)
+		return ok && *field >= low && *field <= high
 	case *time.Duration:
 		_, limit, _ := strings.Cut(values, " to ")
 		high, _ := time.ParseDuration(limit)
 		var err error
 		*field, err = time.ParseDuration(value)
-		return err == nil && *field >= time.Millisecond && *field <= high,
-			"use a time from " + values + ", such as 500ms or 2s"
+		return err == nil && *field >= time.Millisecond && *field <= high
 	case *[3]string: // one for each phase of an invoice
 		parts := strings.Split(value, ",")
 		if len(parts) != 3 || !refusal.IsName(parts[0]) || !refusal.IsName(parts[1]) || !refusal.IsName(parts[2]) {
-			return false, "use three names of letters, digits, - and _, separated by commas"
+			return false
 		}
 		*field = [3]string(parts)
 		slices.Sort(parts)
-		return values != "three different names" || len(slices.Compact(parts)) == 3, "use three different names"
+		return values != "three different names" || len(slices.Compact(parts)) == 3
 	}
-	return false, "" // not reached: these are all kinds of fields
+	return false // not reached: these are all kinds of fields
 }
 
 const unlimited = math.MaxInt64
