@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -97,12 +98,7 @@ func (r *request) checkContentType() error {
 
 // hostOf returns the Host of a request. A client's request that is passed on without a connection may have it
 // only in its URL.
-func hostOf(r *http.Request) string {
-	if r.Host == "" {
-		return r.URL.Host
-	}
-	return r.Host
-}
+func hostOf(r *http.Request) string { return cmp.Or(r.Host, r.URL.Host) }
 
 // parsePublicURL reads the address of a proxy, which begins other addresses.
 func parsePublicURL(address string) (*url.URL, error) {
@@ -121,8 +117,8 @@ func parsePublicURL(address string) (*url.URL, error) {
 
 func (s *Server) base(r *http.Request) string {
 	switch {
-	case s.public != nil:
-		return s.public.String()
+	case s.proxy != nil:
+		return s.proxy.String()
 	case r.TLS != nil:
 		return "https://" + hostOf(r)
 	}
@@ -141,7 +137,7 @@ func (s *Server) checkHost(r *http.Request) error {
 		name = h
 	}
 	name = strings.ToLower(strings.Trim(name, "[]"))
-	if s.public != nil && strings.EqualFold(name, s.public.Hostname()) { // with any port: a proxy may leave it out
+	if s.proxy != nil && strings.EqualFold(name, s.proxy.Hostname()) { // with any port: a proxy may leave it out
 		return nil
 	}
 	if name == "localhost" || strings.HasSuffix(name, ".localhost") {
@@ -167,7 +163,7 @@ func (s *Server) checkOrigin(r *http.Request) error {
 			return nil
 		}
 		u, err := url.Parse(origin)
-		if err == nil && (u.Host == hostOf(r) || s.public != nil && originOf(u) == originOf(s.public)) {
+		if err == nil && (u.Host == hostOf(r) || s.proxy != nil && originOf(u) == originOf(s.proxy)) {
 			return nil
 		}
 	}

@@ -21,9 +21,8 @@ import (
 
 // A Server is one sandbox. It is an http.Handler, safe for concurrent use.
 type Server struct {
+	options
 	live    atomic.Pointer[settings]
-	clock   func() time.Time
-	key     string
 	keyHash store.KeyHash
 	store   *store.Store
 	routes  map[string]map[string]route // by path, then method
@@ -32,9 +31,7 @@ type Server struct {
 	pages   *checkout.Pages
 	rate    rate
 	log     requestLog
-	public  *url.URL // nil: there is no proxy
-	exposed bool
-	frozen  bool // the clock does not move by itself
+	proxy   *url.URL // nil: there is none
 
 	first    func() (store.Change, error) // makes the state that the server begins with
 	starting *settings
@@ -50,7 +47,7 @@ type options struct {
 	clock     func() time.Time
 	seed      string
 	seedJSON  []byte
-	frozen    bool
+	frozen    bool // the clock does not move by itself
 	seededIDs bool
 	state     string
 	shared    bool
@@ -135,10 +132,9 @@ func New(opts ...Option) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)
 	}
-	s := &Server{starting: settings, clock: o.clock, frozen: o.frozen, key: o.key, exposed: o.exposed,
-		keyHash: store.HashKey(o.key), log: requestLog{key: o.key}}
+	s := &Server{options: o, starting: settings, keyHash: store.HashKey(o.key), log: requestLog{key: o.key}}
 	s.live.Store(settings)
-	if s.public, err = parsePublicURL(o.public); err != nil {
+	if s.proxy, err = parsePublicURL(o.public); err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)
 	}
 	s.routes = s.routeTable()
@@ -147,7 +143,7 @@ func New(opts ...Option) (*Server, error) {
 		Operations: Operations(), SeededIDs: o.seededIDs}
 	s.pages = &checkout.Pages{Store: s.store, Status: func(k refusal.Kind) int { return s.settings().errors[k].Status }}
 	s.sender = webhook.New(s.store, o.frozen)
-	if err := s.open(o); err != nil {
+	if err := s.open(); err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)
 	}
 	for _, f := range o.faults {
@@ -159,17 +155,17 @@ func New(opts ...Option) (*Server, error) {
 }
 
 // open loads the state, or begins a new one.
-func (s *Server) open(o options) error {
-	s.first = func() (store.Change, error) { return s.seeds.Named(o.seed) }
-	if o.seedJSON != nil {
-		seed := bytes.Clone(o.seedJSON)
+func (s *Server) open() error {
+	s.first = func() (store.Change, error) { return s.seeds.Named(s.seed) }
+	if s.seedJSON != nil {
+		seed := bytes.Clone(s.seedJSON)
 		s.first = func() (store.Change, error) { return s.seeds.FromJSON(seed) }
 	}
 	first, err := s.first() // a wrong seed is an error even if it is not used
 	if err != nil {
 		return err
 	}
-	if err := s.store.Open(o.state, o.shared, first); err != nil {
+	if err := s.store.Open(s.state, s.shared, first); err != nil {
 		return errors.Join(err, s.Close())
 	}
 	return nil
