@@ -204,27 +204,14 @@ func fundedView(m money.Registry) render.View[funded] {
 			Amount: true, Cell: func(f row) render.Cell { return views.AmountCell(m, f.Balance) }})
 }
 
-func payCommand(a *cmdutil.App) *cobra.Command {
-	return endsInvoice(a, &cobra.Command{
-		Use:   "pay INVOICE",
-		Short: "Pay an invoice of the sandbox, as a customer would",
-	}, "/sandbox/pay")
-}
-
-func expireCommand(a *cmdutil.App) *cobra.Command {
-	return endsInvoice(a, &cobra.Command{
-		Use:   "expire INVOICE",
-		Short: "Let an invoice of the sandbox expire unpaid",
-	}, "/sandbox/expire")
-}
-
-func endsInvoice(a *cmdutil.App, cmd *cobra.Command, path string) *cobra.Command {
-	return newAnswer(a, views.Invoices, false, cmd, func(s *cmdutil.Session, args []string) (api.Invoice, error) {
-		if err := api.CheckUUID(args[0]); err != nil {
-			return api.Invoice{}, exit.UsageError(err.Error(), "its id is printed when it is made", "invoice", "create")
-		}
-		return tell[api.Invoice](s, path, map[string]string{"invoice": args[0]})
-	})
+func endsInvoice(a *cmdutil.App, use, short, path string) *cobra.Command {
+	return newAnswer(a, views.Invoices, false, &cobra.Command{Use: use, Short: short},
+		func(s *cmdutil.Session, args []string) (api.Invoice, error) {
+			if err := api.CheckUUID(args[0]); err != nil {
+				return api.Invoice{}, exit.UsageError(err.Error(), "its id is printed when it is made", "invoice", "create")
+			}
+			return tell[api.Invoice](s, path, map[string]string{"invoice": args[0]})
+		})
 }
 
 func advanceCommand(a *cmdutil.App) *cobra.Command {
@@ -269,38 +256,34 @@ type sandboxTime struct {
 	Offset string `json:"offset" column:"text: how far it is ahead of this machine's clock"`
 }
 
-func clockShowCommand(a *cmdutil.App) *cobra.Command {
-	return newAnswer(a, cmdutil.StructView[sandboxTime]("now"), true, &cobra.Command{
-		Use:   "show",
-		Short: "Show the sandbox's time",
-	}, func(s *cmdutil.Session, _ []string) (sandboxTime, error) {
-		return ask[sandboxTime](s, "/sandbox/clock")
-	})
+// clockCommand makes a command that moves the clock as move says or, without move, shows it.
+func clockCommand(a *cmdutil.App, use, short string, move func(text string) (any, error)) *cobra.Command {
+	return newAnswer(a, cmdutil.StructView[sandboxTime]("now"), true, &cobra.Command{Use: use, Short: short},
+		func(s *cmdutil.Session, args []string) (sandboxTime, error) {
+			if move == nil {
+				return ask[sandboxTime](s, "/sandbox/clock")
+			}
+			order, err := move(args[0])
+			if err != nil {
+				return sandboxTime{}, err
+			}
+			return tell[sandboxTime](s, "/sandbox/clock", order)
+		})
 }
 
-func clockSetCommand(a *cmdutil.App) *cobra.Command {
-	return newAnswer(a, cmdutil.StructView[sandboxTime]("now"), true, &cobra.Command{
-		Use:   "set TIME",
-		Short: "Set the sandbox's clock",
-	}, func(s *cmdutil.Session, args []string) (moved sandboxTime, err error) {
-		if _, err := time.Parse(time.RFC3339, args[0]); err != nil && args[0] != "now" {
-			return moved, exit.UsageError(fmt.Sprintf("%q is not a time in RFC 3339", args[0]),
-				"write it like 2026-05-03T10:00:00Z, or now")
-		}
-		return tell[sandboxTime](s, "/sandbox/clock", map[string]string{"set": args[0]})
-	})
+func setClock(text string) (any, error) {
+	if _, err := time.Parse(time.RFC3339, text); err != nil && text != "now" {
+		return nil, exit.UsageError(fmt.Sprintf("%q is not a time in RFC 3339", text),
+			"write it like 2026-05-03T10:00:00Z, or now")
+	}
+	return map[string]string{"set": text}, nil
 }
 
-func clockAdvanceCommand(a *cmdutil.App) *cobra.Command {
-	return newAnswer(a, cmdutil.StructView[sandboxTime]("now"), true, &cobra.Command{
-		Use:   "advance DURATION",
-		Short: "Advance the sandbox's clock",
-	}, func(s *cmdutil.Session, args []string) (moved sandboxTime, err error) {
-		by, ok := period.ParseDuration(args[0])
-		if !ok || by < time.Second || by%time.Second != 0 {
-			return moved, exit.UsageError(fmt.Sprintf("%q is not a duration of whole seconds from 1s to 36500d", args[0]),
-				"write it like 90s, 15m, 36h or 7d")
-		}
-		return tell[sandboxTime](s, "/sandbox/clock", map[string]int64{"advance_seconds": int64(by / time.Second)})
-	})
+func advanceClock(text string) (any, error) {
+	by, ok := period.ParseDuration(text)
+	if !ok || by < time.Second || by%time.Second != 0 {
+		return nil, exit.UsageError(fmt.Sprintf("%q is not a duration of whole seconds from 1s to 36500d", text),
+			"write it like 90s, 15m, 36h or 7d")
+	}
+	return map[string]int64{"advance_seconds": int64(by / time.Second)}, nil
 }

@@ -30,10 +30,15 @@ import (
 func Command(a *cmdutil.App) *cobra.Command {
 	return cmdline.Group("sandbox", "Run the service on this machine, without real money",
 		runCommand(a), serveCommand(a), settingsCommand(a),
-		fundCommand(a), payCommand(a), expireCommand(a), advanceCommand(a), callbacksCommand(a),
+		fundCommand(a),
+		endsInvoice(a, "pay INVOICE", "Pay an invoice of the sandbox, as a customer would", "/sandbox/pay"),
+		endsInvoice(a, "expire INVOICE", "Let an invoice of the sandbox expire unpaid", "/sandbox/expire"),
+		advanceCommand(a), callbacksCommand(a),
 		cmdline.Group("invite", "Act as the invited reseller", inviteRedeemCommand(a)),
-		cmdline.Group("clock", "Look at the sandbox's clock, or move it", clockShowCommand(a), clockSetCommand(a),
-			clockAdvanceCommand(a)),
+		cmdline.Group("clock", "Look at the sandbox's clock, or move it",
+			clockCommand(a, "show", "Show the sandbox's time", nil),
+			clockCommand(a, "set TIME", "Set the sandbox's clock", setClock),
+			clockCommand(a, "advance DURATION", "Advance the sandbox's clock", advanceClock)),
 		cmdline.Group("fault", "Make calls to the sandbox fail on purpose", faultAddCommand(a), faultListCommand(a),
 			faultClearCommand(a)),
 		requestsCommand(a), resetCommand(a), seedCommand(a), dumpCommand(a))
