@@ -211,27 +211,22 @@ func (s *Server) heldIn(id string, b store.Book, code string) (held money.Amount
 }
 
 func (s *settings) readIncludeFiat(q *wire.Query) string {
-	if !q.Has("include_fiat") {
-		if s.IncludeFiat == "required" {
-			q.Fail("The query parameter include_fiat is missing; add include_fiat=%s.",
-				map[string]string{"flag": "true or include_fiat=false", "currency": s.FiatCurrency}[s.IncludeFiatIs])
-		}
-		return ""
-	}
-	if s.IncludeFiatIs == "currency" {
+	given, value := q.Has("include_fiat"), q.Values.Get("include_fiat")
+	switch {
+	case !given && s.IncludeFiat == "required":
+		q.Fail("The query parameter include_fiat is missing; add include_fiat=%s.",
+			map[string]string{"flag": "true or include_fiat=false", "currency": s.FiatCurrency}[s.IncludeFiatIs])
+	case !given, s.IncludeFiatIs == "flag" && value == "false":
+	case s.IncludeFiatIs == "flag" && (value == "" || value == "true"):
+		return s.FiatCurrency
+	case s.IncludeFiatIs == "flag":
+		q.Fail("The query parameter include_fiat is %q; it must be true or false.", refusal.Shorten(value))
+	default:
 		c := q.Currency("include_fiat")
 		if c.Kind != money.Fiat {
-			q.Fail("The query parameter include_fiat is %q; it must be one of %s.",
-				refusal.Shorten(q.Values.Get("include_fiat")), s.Known(money.Fiat))
+			q.Fail("The query parameter include_fiat is %q; it must be one of %s.", refusal.Shorten(value), s.Known(money.Fiat))
 		}
 		return c.Code
-	}
-	switch value := q.Values.Get("include_fiat"); value {
-	case "", "true":
-		return s.FiatCurrency
-	case "false":
-	default:
-		q.Fail("The query parameter include_fiat is %q; it must be true or false.", refusal.Shorten(value))
 	}
 	return ""
 }

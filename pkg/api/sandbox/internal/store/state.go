@@ -158,7 +158,10 @@ func (st *State) apply(c Change) {
 		}
 	}
 	if c.Reseller != nil {
-		st.putReseller(c.Reseller)
+		r := new(*c.Reseller)
+		st.Resellers[r.ID], st.Keys[r.Key] = r, r.ID
+		st.ResellerIDs = append(st.ResellerIDs, r.ID)
+		st.open(r.ID)
 	}
 	for _, m := range c.Moves {
 		st.Accounts[m.Account].Books[Line{m.Book, m.Code}] += m.Delta
@@ -183,14 +186,6 @@ func put[R any](records map[string]*R, id string, r *R) (kept *R, isNew bool) {
 	kept = new(*r)
 	records[id] = kept
 	return kept, true
-}
-
-func (st *State) putReseller(r *Reseller) {
-	kept := *r
-	st.Resellers[r.ID] = &kept
-	st.ResellerIDs = append(st.ResellerIDs, r.ID)
-	st.Keys[r.Key] = r.ID
-	st.open(r.ID)
 }
 
 // Dated is a record with a time of creation, by which lists are ordered.

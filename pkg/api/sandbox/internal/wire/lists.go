@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"encoding/json"
 	"errors"
 	"slices"
 	"sort"
@@ -32,30 +31,25 @@ func (s *Rules) ReadFilter(in *Object, statuses []string, arraysRequired bool) F
 	}
 	if in.Has("currencies") || arraysRequired {
 		for i, raw := range in.Array("currencies") {
-			code := s.readFilterCurrency(in, i, raw)
-			if !slices.Contains(f.currencies, code) {
-				f.currencies = append(f.currencies, code)
+			c := in.Element("currencies", i, raw).union()
+			refused, ok := errors.AsType[*refusal.Error](*in.Err)
+			if ok && refused.Kind == refusal.UnknownCurrency && s.UnknownInFilter == "no_match" {
+				*in.Err = nil // no record has the currency ""
 			}
+			f.currencies = append(f.currencies, c.Code)
 		}
 	}
 	if in.Has("tags") || arraysRequired {
-		f.tags = s.readTags(in, statuses)
+		for _, raw := range in.Array("tags") {
+			tag, ok := AsString(raw)
+			if !ok || !slices.Contains(statuses, tag) && s.UnknownInFilter == "reject" {
+				in.FailAt("tags", "holds %s, which is not a status; the statuses are %s", refusal.Shorten(string(raw)),
+					strings.Join(statuses, ", "))
+			}
+			f.tags = append(f.tags, tag)
+		}
 	}
 	return f
-}
-
-func (s *Rules) readTags(in *Object, statuses []string) (tags []string) {
-	for _, raw := range in.Array("tags") {
-		tag, ok := AsString(raw)
-		if !ok || !slices.Contains(statuses, tag) && s.UnknownInFilter == "reject" {
-			in.FailAt("tags", "holds %s, which is not a status; the statuses are %s", refusal.Shorten(string(raw)),
-				strings.Join(statuses, ", "))
-		}
-		if !slices.Contains(tags, tag) {
-			tags = append(tags, tag)
-		}
-	}
-	return tags
 }
 
 // Hide excludes the records that are younger than an age.
@@ -66,16 +60,6 @@ func (f *Filter) Hide(age time.Duration, now time.Time) {
 	if end := now.Add(-age).Add(time.Nanosecond); f.to.IsZero() || end.Before(f.to) {
 		f.to = end
 	}
-}
-
-// readFilterCurrency returns the code of a currency to filter by, or "" for a currency that matches nothing.
-func (s *Rules) readFilterCurrency(in *Object, i int, raw json.RawMessage) string {
-	c := in.Element("currencies", i, raw).union()
-	f, ok := errors.AsType[*refusal.Error](*in.Err)
-	if ok && f.Kind == refusal.UnknownCurrency && s.UnknownInFilter == "no_match" {
-		*in.Err = nil
-	}
-	return c.Code
 }
 
 func (s *Rules) readTime(in *Object, key string) time.Time {
