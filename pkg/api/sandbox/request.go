@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"mime"
-	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -132,18 +131,10 @@ func (s *Server) checkHost(r *http.Request) error {
 		return nil
 	}
 	host := hostOf(r)
-	name := host
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		name = h
-	}
-	name = strings.ToLower(strings.Trim(name, "[]"))
-	if s.proxy != nil && strings.EqualFold(name, s.proxy.Hostname()) { // with any port: a proxy may leave it out
-		return nil
-	}
-	if name == "localhost" || strings.HasSuffix(name, ".localhost") {
-		return nil
-	}
-	if ip, err := netip.ParseAddr(name); err == nil && ip.IsLoopback() {
+	name := strings.ToLower((&url.URL{Host: host}).Hostname())
+	ip, _ := netip.ParseAddr(name)                                           // an invalid one is no loopback address
+	isProxy := s.proxy != nil && name == strings.ToLower(s.proxy.Hostname()) // with any port: a proxy may leave it out
+	if isProxy || ip.IsLoopback() || name == "localhost" || strings.HasSuffix(name, ".localhost") {
 		return nil
 	}
 	return refusal.New(refusal.WrongHost, "The Host %q is not this machine; use localhost, 127.0.0.1 or [::1], or name the address of a proxy with --public-url.",
