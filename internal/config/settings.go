@@ -76,11 +76,10 @@ func (s Settings) RequireBaseURL() (string, error) {
 	if s.BaseURL != "" || s.Sandbox {
 		return s.BaseURL, nil
 	}
-	const try = ", or try it out without a service: till --sandbox ..."
-	if s.Profile == "" {
-		return "", failf("no service is set up yet").
-			advise("type: till profile set live base_url=https://... && till auth login" + try)
+	lack, name := "no service is set up yet", "live"
+	if s.Profile != "" {
+		lack, name = "the profile "+s.Profile+" has no address", s.Profile
 	}
-	return "", failf("the profile %s has no address: type `till profile set %[1]s base_url=https://...`, then `till auth login`%s", s.Profile, try).
-		advise("type: till profile set %s base_url=https://... && till auth login", s.Profile)
+	return "", failf("%s", lack).
+		advise("type: till profile set %s base_url=https://... && till auth login, or try it out without a service: till --sandbox ...", name)
 }
