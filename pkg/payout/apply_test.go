@@ -332,6 +332,9 @@ func TestOpenRefuses(t *testing.T) {
 			before, _, _ := d.s.counts()
 			if _, err := d.apply(p, ApplyOptions{}); tt.rule != "" {
 				wantKind(t, err, Refused, tt.rule)
+				if tt.rule != RuleOrderID { // a dry run is refused too
+					wantKind(t, errorOf(d.Applier(t.Context(), p, ApplyOptions{DryRun: true})), Refused, tt.rule)
+				}
 				d.s.wantCreates(before)
 			} else {
 				ok(t, err)
@@ -819,6 +822,7 @@ func TestUnknownBeforeTheFirstRow(t *testing.T) {
 	eachJournal(t, func(t *testing.T, d *desk) {
 		x, tally := d.begun(d.plan(nil, dueTo(5)...), ApplyOptions{})
 		d.bring(asked("101"), outUnknown) // where PostgreSQL seldom begins
+		wantKind(t, errorOf(collect(x.Due(t.Context()))), Unknown, "")
 		wantKind(t, x.Send(t.Context(), t.Context(), tally), Unknown, "")
 		d.s.wantCreates(0)
 	})

@@ -197,7 +197,9 @@ func TestApprovalsWithoutFiles(t *testing.T) {
 		t.Errorf("the status is %q, want %q", status, want)
 	}
 	p.Path = "gone/staff.plan"
-	wantKind(t, errorOf(d.PlanApprovals(t.Context(), p, approvals, nil, d.Sender.now())), Invalid, "", "cannot be read")
+	for _, files := range [][]string{nil, {"gone.sig"}} {
+		wantKind(t, errorOf(d.PlanApprovals(t.Context(), p, approvals, files, p.Made)), Invalid, "", "gone", " cannot be ")
+	}
 }
 
 func TestNewRefusesApprovals(t *testing.T) {
@@ -323,7 +325,7 @@ func TestDryRunDemandsNothing(t *testing.T) {
 	_, _, err := d.Try(t.Context(), due("1").CreateWithdrawal)
 	wantKind(t, err, Refused, RuleApproval)
 	p := d.plan(nil, dueTo(1)...)
-	wantKind(t, errorOf(d.Applier(t.Context(), p, ApplyOptions{DryRun: true})), Refused, RuleApproval)
+	wantKind(t, errorOf(d.Applier(t.Context(), p, ApplyOptions{DryRun: true})), Refused, RuleApproval, "have it approved")
 	signPlan(t, p, keys[0], "ann")
 	signPlan(t, p, keys[1], "bob")
 	a := d.applier(p, ApplyOptions{DryRun: true})
