@@ -202,15 +202,6 @@ func TestApprovalsWithoutFiles(t *testing.T) {
 	}
 }
 
-func TestNewRefusesApprovals(t *testing.T) {
-	d := newDesk(t)
-	for _, a := range []approval.Policy{{Required: -1}, {Required: 1}} {
-		if _, err := New(d.client, &Journal{d.ledger.Journal()}, "shop", Options{Approvals: a}); !errors.Is(err, Invalid) {
-			t.Errorf("%+v: %v", a, err)
-		}
-	}
-}
-
 // TestNeeds checks that thresholds are about totals, in the unit of the amounts.
 func TestNeeds(t *testing.T) {
 	btc, eur := api.CryptoAmount("Btc", 10), api.FiatAmount("EUR", 500)

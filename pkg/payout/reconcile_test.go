@@ -332,7 +332,8 @@ func TestConflictThatAgreesNow(t *testing.T) {
 }
 
 // TestResolveNotSentWhereClocksDiffer checks that the decision that an order was not sent is refused if this
-// machine's clock and the service's differ, because it is then not known how long ago the order was sent.
+// machine's clock and the service's differ, because it is then not known how long ago the order was sent. A person
+// is told if the service's answers have no date.
 func TestResolveNotSentWhereClocksDiffer(t *testing.T) {
 	for ahead, rule := range map[time.Duration]string{ // of this machine's clock
 		16 * time.Minute: RuleClock, -2 * time.Minute: RuleClock, -time.Minute: RuleDecision, 0: RuleDecision} {
@@ -341,23 +342,12 @@ func TestResolveNotSentWhereClocksDiffer(t *testing.T) {
 		d.clock.move(max(ahead, 0)) // only a clock that is ahead makes the order look old
 		wantKind(t, d.Check(t.Context(), notSent("10")), Refused, rule)
 		d.wantState("10", StateUnknown)
-		d.s.set(func() { d.s.now = d.clock.Now })
 		d.clock.move(15 * time.Minute)
-		ok(t, d.Check(t.Context(), notSent("10")))
-	}
-}
-
-// TestResolveNotSentWithoutADate checks that a person is told if the service's answers have no date, because
-// the clocks are then not compared.
-func TestResolveNotSentWithoutADate(t *testing.T) {
-	d := deskInDoubt(t, "10")
-	d.clock.move(time.Hour)
-	for _, undated := range []bool{false, true} {
-		if undated {
-			d.s.set(func() { d.s.now = func() time.Time { return time.Time{} } })
-		}
-		if c, err := d.Sender.Check(t.Context(), notSent("10")); err != nil || c.Undated != undated {
-			t.Errorf("got %+v, %v, want %v", c, err, undated)
+		for undated, now := range map[bool]func() time.Time{false: d.clock.Now, true: func() time.Time { return time.Time{} }} {
+			d.s.set(func() { d.s.now = now })
+			if c, err := d.Sender.Check(t.Context(), notSent("10")); err != nil || c.Undated != undated {
+				t.Errorf("got %+v, %v, want %v", c, err, undated)
+			}
 		}
 	}
 }

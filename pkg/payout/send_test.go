@@ -354,32 +354,6 @@ func TestUnderWay(t *testing.T) {
 	}
 }
 
-// TestReadBackOfAnotherWithdrawal checks that an answer about another withdrawal says nothing.
-func TestReadBackOfAnotherWithdrawal(t *testing.T) {
-	d := newDesk(t)
-	d.s.onGet = func(string) (int, string) {
-		other := maps.Clone(d.s.rows[0].named(""))
-		other["id"] = "w9"
-		return 200, asText(other)
-	}
-	if sent := d.mustSend("4711"); !strings.Contains(sent.Note, `could not be read back: the answer is about withdrawal "w9"`) {
-		t.Errorf("got %+v", sent)
-	}
-}
-
-// TestInterruptedReadBack checks that an interruption while the withdrawal is read back still reports that it
-// was accepted.
-func TestInterruptedReadBack(t *testing.T) {
-	d := newDesk(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	d.s.onGet = func(string) (int, string) { cancel(); return 0, "" }
-	sent, err := d.Send(ctx, t.Context(), asked("4711"))
-	if err != nil || sent.Order.ID != "w1" || !strings.Contains(sent.Note, "was accepted as w1") ||
-		strings.Contains(sent.Note, "could not") {
-		t.Errorf("got %+v, %v", sent, err)
-	}
-}
-
 // Another order id for an order that may have been paid would pay twice.
 func TestOtherContentOfUnknownOrderIsNoReasonForAnotherOrderID(t *testing.T) {
 	d := newDesk(t)
@@ -420,26 +394,34 @@ func TestRecordedWithOtherContent(t *testing.T) {
 	}
 }
 
-// TestConflictDuringTheReadBack checks that a Send whose order has come into conflict meanwhile does not
-// succeed.
-func TestConflictDuringTheReadBack(t *testing.T) {
-	d := newDesk(t)
-	d.s.onGet = func(string) (int, string) {
-		if _, err := d.ledger.Settle(context.Background(),
-			journal.Evidence{OrderID: "1", Withdrawal: "w9", Content: contentOf(asked("1").request)}); err != nil {
-			t.Error(err)
+// TestReadBack checks what a Send tells whose withdrawal is then read as another one, not at all because of an
+// interruption, as another merchant's, or never again because the order has come into conflict meanwhile.
+func TestReadBack(t *testing.T) {
+	var interrupt func()
+	for says, answer := range map[string]func(d *desk) (int, string){
+		`could not be read back: the answer is about withdrawal "w9"`: func(d *desk) (int, string) {
+			other := maps.Clone(d.s.rows[0].named(""))
+			other["id"] = "w9"
+			return 200, asText(other)
+		},
+		"was accepted as w2; the interruption kept": func(*desk) (int, string) { interrupt(); return 0, "" },
+		`conflict: "m2"`: func(d *desk) (int, string) { d.s.rows[0]["merchant_id"] = "m2"; return -1, "" },
+		"conflict: w9": func(d *desk) (int, string) {
+			d.settles(journal.Evidence{OrderID: "2", Withdrawal: "w9", Content: contentOf(asked("2").request)})
+			return 404, envelope
+		},
+	} {
+		d := usedDesk(t)
+		ctx, stop := context.WithCancel(t.Context())
+		interrupt = stop
+		d.s.onGet = func(string) (int, string) { return answer(d) }
+		sent, err := d.Send(ctx, t.Context(), asked("2"))
+		if text, conflict := strings.CutPrefix(says, "conflict: "); conflict {
+			wantKind(t, err, Conflict, "", text)
+		} else if err != nil || sent.Order.ID != "w2" || !strings.Contains(sent.Note, says) {
+			t.Errorf("got %+v, %v, want %q", sent, err, says)
 		}
-		return 404, envelope
 	}
-	wantKind(t, errorOf(d.send(asked("1"))), Conflict, "")
-}
-
-// TestReadBackShowsAnotherMerchant checks that a person learns when the service has taken an order for
-// another merchant.
-func TestReadBackShowsAnotherMerchant(t *testing.T) {
-	d := usedDesk(t)
-	d.s.onGet = func(string) (int, string) { d.s.rows[0]["merchant_id"] = "m2"; return -1, "" }
-	wantKind(t, errorOf(d.send(asked("2"))), Conflict, "", `"m2"`)
 }
 
 // TestSenderLimits checks that a Sender sends nothing that its limits forbid, alone or in a plan.

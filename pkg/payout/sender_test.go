@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout/approval"
 )
 
 // newSender returns a Sender as another program makes it.
@@ -50,13 +51,11 @@ func TestSenderAccount(t *testing.T) {
 	client, err := api.New(s.URL+"/", api.WithAPIKey("key"))
 	ok(t, err)
 	_, j := newSender(t, s, Options{})
-	sender, err := New(client, j, "acme", Options{})
-	if want := (Account{Address: s.URL, Name: "acme"}); err != nil || sender.Account() != want {
-		t.Errorf("%v, %v, want %v", sender.Account(), err, want)
-	}
-	if sender, err = New(client, j, "acme", Options{Address: "sandbox:7"}); err != nil ||
-		sender.Account().Address != "sandbox:7" {
-		t.Errorf("%v, %v", sender.Account(), err)
+	for address, want := range map[string]string{"": s.URL, "sandbox:7": "sandbox:7"} {
+		sender, err := New(client, j, "acme", Options{Address: address})
+		if err != nil || sender.Account() != (Account{Address: want, Name: "acme"}) {
+			t.Errorf("%v, %v, want the address %s", sender.Account(), err, want)
+		}
 	}
 }
 
@@ -144,6 +143,8 @@ func TestErrorsHaveAKind(t *testing.T) {
 		{errorOf(sender.Applier(t.Context(), nil, ApplyOptions{})), Invalid},
 		{errorOf(sender.Send(t.Context(), asked("2").request)), Unknown},
 		{errorOf(away.Send(t.Context(), asked("4711").request)), NotSent},
+		{errorOf(New(sender.client, j, "shop", Options{Approvals: approval.Policy{Required: -1}})), Invalid},
+		{errorOf(New(sender.client, j, "shop", Options{Approvals: approval.Policy{Required: 1}})), Invalid},
 		{asError(&api.Error{Outcome: api.Failed}), ReadFailed},
 		{asError(&api.Error{Outcome: 99}), Unknown}, // it may have been paid
 		{asError(&api.Error{Outcome: api.Unknown, Err: context.Canceled}), Unknown},
