@@ -177,10 +177,10 @@ func TestKeptApprovalEnds(t *testing.T) {
 }
 
 // TestApprovalsWithoutFiles checks that the status says how many must approve, even if they are more than the
-// approvers, or if there are too many files to read their signatures.
+// approvers, or if there are too many files to read their signatures, or none; and that changed rows are not signed.
 func TestApprovalsWithoutFiles(t *testing.T) {
 	d := newDesk(t)
-	approvals, _ := d.approvedBy("ann", "bob")
+	approvals, keys := d.approvedBy("ann", "bob")
 	p := d.plan(nil, due("101"))
 	more := approvals
 	more.Required = 5
@@ -199,6 +199,10 @@ func TestApprovalsWithoutFiles(t *testing.T) {
 	p.Path = "gone/staff.plan"
 	for _, files := range [][]string{nil, {"gone.sig"}} {
 		wantKind(t, errorOf(d.PlanApprovals(t.Context(), p, approvals, files, p.Made)), Invalid, "", "gone", " cannot be ")
+	}
+	p.Rows[0].Address = "another"
+	if signature, err := p.Sign(keys[0]); !errors.Is(err, Refused) || len(signature) > 0 {
+		t.Errorf("a plan whose rows were changed is signed: %q, %v", signature, err)
 	}
 }
 
@@ -293,18 +297,6 @@ func TestDemandWhileSending(t *testing.T) {
 	d.s.onCreate = during("101", func() { ok(t, d.Ledger.Remember(t.Context(), approvals)) })
 	wantKind(t, errorOf(d.apply(d.plan(nil, dueTo(3)...), ApplyOptions{})), Refused, RuleApproval, "has changed meanwhile")
 	d.wantArrived("101")
-}
-
-// TestSignOfChangedPlan checks that a plan whose rows were changed is not signed.
-func TestSignOfChangedPlan(t *testing.T) {
-	d := newDesk(t)
-	_, keys := d.approvedBy("ann")
-	p := d.plan(nil, due("101"))
-	p.Rows[0].Address = "another"
-	signature, err := p.Sign(keys[0])
-	if wantKind(t, err, Refused, RulePlanChanged, "make a new plan"); len(signature) > 0 {
-		t.Errorf("%q", signature)
-	}
 }
 
 // TestDryRunDemandsNothing checks that the journal does not remember what a dry run would have demanded, and that a

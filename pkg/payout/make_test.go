@@ -440,6 +440,11 @@ func TestMakeStops(t *testing.T) {
 	p.Input = readerFunc(func([]byte) (int, error) { return 0, errors.New("the disk is broken") })
 	_, err := p.desk.MakePlan(context.Background(), p.input())
 	wantKind(t, err, Invalid, "", "staff.csv cannot be read: the disk is broken")
+	p.Input = io.MultiReader(strings.NewReader(header+"\n1,Btc,1,a\n"), readerFunc(func([]byte) (int, error) {
+		ok(t, os.WriteFile(p.Path, []byte("a file that came meanwhile"), 0o600))
+		return 0, io.EOF
+	}))
+	wantKind(t, errorOf(p.desk.MakePlan(context.Background(), p.input())), Invalid, "", "exists and is not a plan")
 }
 
 type readerFunc func([]byte) (int, error)
