@@ -177,7 +177,7 @@ func TestKeptApprovalEnds(t *testing.T) {
 }
 
 // TestApprovalsWithoutFiles checks that the status says how many must approve, even if they are more than the
-// approvers, or if there are too many files to read their signatures, or none; and that changed rows are not signed.
+// approvers, or if there are too many signatures to read, or none; and that changed rows are not signed.
 func TestApprovalsWithoutFiles(t *testing.T) {
 	d := newDesk(t)
 	approvals, keys := d.approvedBy("ann", "bob")
