@@ -168,9 +168,10 @@ func (st *stage) fund() error {
 // furnish writes the rows and a configuration, and sets the environment of the commands.
 func (st *stage) furnish(at string) error {
 	var rows []byte
+	coded := func(u api.Currency) string { return strings.ToLower(string(u.Kind)) + ":" + st.code(u) } // no profile need know it
 	for _, r := range st.plan.Rows {
-		row := map[string]string{"order_id": r.ExternalOrderID, "currency": st.code(r.Currency),
-			"amount_minor": fmt.Sprintf("%d %s", r.Amount.Minor, st.code(r.Amount.Unit())), "address": r.Address, "memo": r.Memo,
+		row := map[string]string{"order_id": r.ExternalOrderID, "currency": coded(r.Currency),
+			"amount_minor": fmt.Sprintf("%d %s", r.Amount.Minor, coded(r.Amount.Unit())), "address": r.Address, "memo": r.Memo,
 			"note": r.Note, "reference": r.Reference}
 		rows = append(append(rows, render.Encode(row)...), '\n')
 	}
