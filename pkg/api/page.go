@@ -112,8 +112,8 @@ func (c *Client) all(
 }
 
 // eachWithdrawal reads the list page after page until two pages in a row have no new withdrawal, or as many
-// as the service counts are there, in as many pages: one of the two counts may be wrong. fetch gets the
-// page number as the service counts.
+// as the service counts are there, in as many pages, and the last of them is not full: the counts may be wrong.
+// fetch gets the page number as the service counts.
 func eachWithdrawal(ctx context.Context, opts ListOptions, fetch fetchPage) iter.Seq2[Withdrawal, error] {
 	return func(yield func(Withdrawal, error) bool) {
 		ahead := newPager(ctx, fetch)
@@ -134,7 +134,8 @@ func eachWithdrawal(ctx context.Context, opts ListOptions, fetch fetchPage) iter
 			pages++
 			last = int64(pages) >= got.PageCount
 			// A page 0 without rows proves nothing if the service may count from 1.
-			if recent.stale == 2 || last && recent.all == got.Total && (recent.all > 0 || opts.FirstPage != PageBaseAuto) {
+			counted := last && recent.all == got.Total && len(got.Items) < cmp.Or(opts.PageSize, DefaultPageSize)
+			if recent.stale == 2 || counted && (recent.all > 0 || opts.FirstPage != PageBaseAuto) {
 				return
 			}
 			got, err = ahead.page(first + pages)

@@ -227,7 +227,10 @@ func (m *maker) warnOutliers() {
 			}
 		}
 	}
-	slices.SortStableFunc(far, func(a, b outlying) int { return cmp.Compare(b.times, a.times) })
+	tooMuch := func(f outlying) int64 { return max(m.rows[f.row].minor-f.median, 0) } // it is worse than too little
+	slices.SortStableFunc(far, func(a, b outlying) int {
+		return cmp.Or(cmp.Compare(min(tooMuch(b), 1), min(tooMuch(a), 1)), cmp.Compare(b.times, a.times))
+	})
 	for _, f := range far {
 		i, how := int(f.row), "far less than"
 		amount := m.planRow(i).Amount
