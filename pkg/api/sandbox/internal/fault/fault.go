@@ -336,11 +336,9 @@ func CheckFilter(on string, match map[string]string, operations []string) error 
 		advice := `write a method and a path, such as "POST /api/merchant_withdrawal/create", or * for every one`
 		var quoted []string
 		for _, operation := range operations {
-			if d := len(operation) - len(on); max(d, -d) <= len(operation)/3 { // one of another length is not meant
-				quoted = append(quoted, strconv.Quote(operation))
-			}
+			quoted = append(quoted, strconv.Quote(operation))
 		}
-		if question := near.Question(strconv.Quote(on), "", quoted); question != "" {
+		if question := near.Question(strconv.Quote(refusal.Shorten(on)), "", quoted); question != "" {
 			advice = question + " * is every one"
 		}
 		return &Error{"on", fmt.Sprintf("%q is not an operation of the interface", refusal.Shorten(on)), advice}
