@@ -91,7 +91,7 @@ func (s Settings) Explain(keys Keys) (rows []Row) {
 	if s.Timeout == 0 {
 		shown["timeout"] = "30s for reads, 90s for creates"
 	}
-	for _, t := range table() {
+	for _, t := range table {
 		text, changed := shown[t.key]
 		if _, yes := t.def.(bool); yes { // true or false, even if it was written as 1 or t
 			text = strconv.FormatBool(s.merged.GetBool(t.key))

@@ -59,7 +59,7 @@ func (f File) profile(v value) Profile {
 	values := v.mapping(oneOf("a profile", ProfileKeys()...))
 	p.Currencies = currencies(values[keyCurrency], money.NewRegistry().With(f.Currencies...))
 	registry := f.registry(p)
-	for _, s := range table() {
+	for _, s := range table {
 		setting := values[s.key]
 		switch {
 		case setting.Node == nil, s.key == keyCurrency:

@@ -114,7 +114,7 @@ func (s *Settings) merge(in Input) error {
 	}
 	s.ProfileJournal = expandHome(s.home, s.profile.Values["journal"])
 	texts := map[string]any{}
-	for _, row := range table() {
+	for _, row := range table {
 		if row.def != nil {
 			v.SetDefault(row.key, row.def)
 		}

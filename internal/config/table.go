@@ -43,96 +43,86 @@ func choices() []setting {
 	}
 }
 
-func table() []setting { return append(ofCommands(), ofProfiles()...) }
-
-// ofCommands returns the settings of the service, the output and the calls.
-func ofCommands() []setting {
-	return []setting{
-		{key: "base_url", flag: "base-url", env: "TILL_BASE_URL", profile: true,
-			check: func(text string) error { _, err := parseBaseURL(text); return err },
-			about: "address of the service"},
-		{key: "account", profile: true, check: checkText,
-			about: "whose payments these are; the profile's name if unset"},
-		{key: "api_key_flag", flag: "api-key-file", check: checkKeyPlace,
-			about: "file that holds the key; - is standard input"},
-		{key: keyPath, profile: true, check: checkKeyFile, home: true,
-			about: "file that holds the key, readable by you alone"},
-		{key: "ca_file", env: "TILL_CA_FILE", profile: true, check: checkText, home: true,
-			about: "certificate authorities to trust, in PEM form"},
-		{key: "output", flag: "output", letter: "o", env: "TILL_OUTPUT", def: "table",
-			values: []string{"table", "json", "jsonl", "csv", "yaml"},
-			about:  "table, json, jsonl, csv or yaml"},
-		{key: "jq", flag: "jq", about: "filter the JSON with a jq expression"},
-		{key: "template", flag: "template", about: "print the JSON with a Go template"},
-		{key: "columns", flag: "columns", def: []string(nil),
-			about: "columns of a table or CSV; help explains them"},
-		{key: "sort", flag: "sort", about: "sort a table or CSV by this column; -COLUMN is descending"},
-		{key: "csv_for", flag: "csv-for", values: []string{"", "excel"}, about: "write CSV for a program: excel"},
-		{key: "locale", flag: "locale", def: "en", about: "whose decimal mark --csv-for writes, such as de"},
-		{key: "no_headers", flag: "no-headers", def: false, about: "leave out the header of a table or CSV"},
-		{key: "quiet", flag: "quiet", letter: "q", def: false, about: "print nothing but ids, each on a line"},
-		{key: "yes", flag: "yes", letter: "y", def: false, about: "never ask; what needs more than a yes ends with 12"},
-		{key: "no_input", flag: "no-input", env: "TILL_NO_INPUT", def: false, check: checkBool,
-			about: "never ask for input"},
-		{key: "dry_run", flag: "dry-run", def: false, about: "show the exact request and send nothing"},
-		{key: "timeout", flag: "timeout", env: "TILL_TIMEOUT", def: time.Duration(0), check: checkPositiveDuration,
-			about: "limit of each call (default 30s, creates 90s)"},
-		{key: "retries", flag: "retries", env: "TILL_RETRIES", def: 3, check: upTo(1000, "write digits"),
-			about: "how often a read is tried again"},
-		{key: "debug", flag: "debug", env: "TILL_DEBUG", def: false, check: checkBool,
-			about: "trace HTTP on standard error, without secrets"},
-		{key: "color", flag: "color", def: "auto", values: []string{"auto", "always", "never"},
-			about: "colour: auto, always, never"},
-		{key: "journal", flag: "journal", env: "TILL_JOURNAL", profile: true, check: checkJournal, home: true,
-			about: "record of sends: a file, or postgres://USER@HOST/DATABASE"},
-	}
-}
-
-// ofProfiles returns the settings that have no global flag.
-func ofProfiles() []setting {
-	return []setting{
-		{key: "sandbox_state", env: "TILL_SANDBOX_STATE", about: "file of the sandbox inside till"},
-		{key: "reseller_auth", def: "bearer", profile: true, values: []string{"bearer", "none"},
-			about: "bearer, or none to send resellers' calls without key"},
-		{key: "first_page", def: "auto", profile: true, tag: "!!int", values: []string{"auto", "0", "1"},
-			about: "number of a list's first page: auto, 0 or 1"},
-		{key: "time_layout", def: "2006-01-02T15:04:05", profile: true, check: checkTimeLayout,
-			about: "how times are written, as 2006-01-02T15:04:05"},
-		{key: "time_zone", def: "UTC", profile: true, check: checkTimeZone,
-			about: "zone of dates and months, such as Europe/Berlin"},
-		{key: "lookup", local: "lookup", env: "TILL_LOOKUP", def: "auto", profile: true,
-			values: []string{"auto", "always", "never"},
-			about:  "when to read the service's list: auto, always, never"},
-		{key: "lookup_since", local: "lookup-since", profile: true, tag: "!!timestamp", check: checkText,
-			about: "how far back to read the list then"},
-		{key: "lookup_timeout", def: "10m", profile: true, tag: "!!int", check: checkPositiveDuration,
-			about: "how long that may take"},
-		{key: "settle_after", def: "15m", profile: true, tag: "!!int", check: checkDuration,
-			about: "how long an unknown payment may still arrive"},
-		{key: "duplicate_window", def: "10m", profile: true, tag: "!!int", check: checkDuration,
-			about: "how long an accepted payment counts as a duplicate"},
-		{key: "metrics", local: "metrics", profile: true, check: checkText, home: true,
-			about: "file for Prometheus that tells how the last runs ended"},
-		{key: "read_only", def: false, profile: true, tag: "!!bool", check: checkBool,
-			about: "refuse everything that creates something"},
-		{key: "approvals", def: "0", profile: true, tag: "!!int", check: upTo(100, "write how many persons must approve"),
-			about: "how many persons must approve what is sent"},
-		{key: "approvers", profile: true, check: checkText, home: true,
-			about: "file of those who may, in the format allowed_signers"},
-		{key: keyAbove, profile: true, list: true, about: "totals up to which nobody must approve, by currency"},
-		{key: keyCommand, profile: true, list: true, example: "[/usr/bin/pass, show, till/live]",
-			about: "program that prints the key, with an absolute path"},
-		{key: keyOnFinish, local: "on-finish", profile: true, list: true, check: checkProgramPath,
-			example: "[/usr/local/bin/report, payroll]",
-			about:   "program that gets a report of each run"},
-		{key: keyMax, profile: true, list: true, about: "the most that one withdrawal may be, by currency"},
-		{key: keyMaxRun, profile: true, list: true, about: "the most that one run may come to, by currency"},
-		{key: keyMaxDay, profile: true, list: true, about: "the most that may be sent in a day, by currency"},
-		{key: keyMaxMonth, profile: true, list: true, about: "the most that may be sent in a month, by currency"},
-		{key: keyUnlimited, profile: true, list: true, about: "currencies that need no limit where others have one"},
-		{key: keyAllow, profile: true, list: true, about: "the only addresses that may be paid"},
-		{key: keyCurrency, profile: true, list: true, about: "what the service counts in; till currency set writes it"},
-	}
+// table has all settings: those of the service, the output and the calls, and then those without a global flag.
+var table = []setting{
+	{key: "base_url", flag: "base-url", env: "TILL_BASE_URL", profile: true,
+		check: func(text string) error { _, err := parseBaseURL(text); return err },
+		about: "address of the service"},
+	{key: "account", profile: true, check: checkText,
+		about: "whose payments these are; the profile's name if unset"},
+	{key: "api_key_flag", flag: "api-key-file", check: checkKeyPlace,
+		about: "file that holds the key; - is standard input"},
+	{key: keyPath, profile: true, check: checkKeyFile, home: true,
+		about: "file that holds the key, readable by you alone"},
+	{key: "ca_file", env: "TILL_CA_FILE", profile: true, check: checkText, home: true,
+		about: "certificate authorities to trust, in PEM form"},
+	{key: "output", flag: "output", letter: "o", env: "TILL_OUTPUT", def: "table",
+		values: []string{"table", "json", "jsonl", "csv", "yaml"},
+		about:  "table, json, jsonl, csv or yaml"},
+	{key: "jq", flag: "jq", about: "filter the JSON with a jq expression"},
+	{key: "template", flag: "template", about: "print the JSON with a Go template"},
+	{key: "columns", flag: "columns", def: []string(nil),
+		about: "columns of a table or CSV; help explains them"},
+	{key: "sort", flag: "sort", about: "sort a table or CSV by this column; -COLUMN is descending"},
+	{key: "csv_for", flag: "csv-for", values: []string{"", "excel"}, about: "write CSV for a program: excel"},
+	{key: "locale", flag: "locale", def: "en", about: "whose decimal mark --csv-for writes, such as de"},
+	{key: "no_headers", flag: "no-headers", def: false, about: "leave out the header of a table or CSV"},
+	{key: "quiet", flag: "quiet", letter: "q", def: false, about: "print nothing but ids, each on a line"},
+	{key: "yes", flag: "yes", letter: "y", def: false, about: "never ask; what needs more than a yes ends with 12"},
+	{key: "no_input", flag: "no-input", env: "TILL_NO_INPUT", def: false, check: checkBool,
+		about: "never ask for input"},
+	{key: "dry_run", flag: "dry-run", def: false, about: "show the exact request and send nothing"},
+	{key: "timeout", flag: "timeout", env: "TILL_TIMEOUT", def: time.Duration(0), check: checkPositiveDuration,
+		about: "limit of each call (default 30s, creates 90s)"},
+	{key: "retries", flag: "retries", env: "TILL_RETRIES", def: 3, check: upTo(1000, "write digits"),
+		about: "how often a read is tried again"},
+	{key: "debug", flag: "debug", env: "TILL_DEBUG", def: false, check: checkBool,
+		about: "trace HTTP on standard error, without secrets"},
+	{key: "color", flag: "color", def: "auto", values: []string{"auto", "always", "never"},
+		about: "colour: auto, always, never"},
+	{key: "journal", flag: "journal", env: "TILL_JOURNAL", profile: true, check: checkJournal, home: true,
+		about: "record of sends: a file, or postgres://USER@HOST/DATABASE"},
+	{key: "sandbox_state", env: "TILL_SANDBOX_STATE", about: "file of the sandbox inside till"},
+	{key: "reseller_auth", def: "bearer", profile: true, values: []string{"bearer", "none"},
+		about: "bearer, or none to send resellers' calls without key"},
+	{key: "first_page", def: "auto", profile: true, tag: "!!int", values: []string{"auto", "0", "1"},
+		about: "number of a list's first page: auto, 0 or 1"},
+	{key: "time_layout", def: "2006-01-02T15:04:05", profile: true, check: checkTimeLayout,
+		about: "how times are written, as 2006-01-02T15:04:05"},
+	{key: "time_zone", def: "UTC", profile: true, check: checkTimeZone,
+		about: "zone of dates and months, such as Europe/Berlin"},
+	{key: "lookup", local: "lookup", env: "TILL_LOOKUP", def: "auto", profile: true,
+		values: []string{"auto", "always", "never"},
+		about:  "when to read the service's list: auto, always, never"},
+	{key: "lookup_since", local: "lookup-since", profile: true, tag: "!!timestamp", check: checkText,
+		about: "how far back to read the list then"},
+	{key: "lookup_timeout", def: "10m", profile: true, tag: "!!int", check: checkPositiveDuration,
+		about: "how long that may take"},
+	{key: "settle_after", def: "15m", profile: true, tag: "!!int", check: checkDuration,
+		about: "how long an unknown payment may still arrive"},
+	{key: "duplicate_window", def: "10m", profile: true, tag: "!!int", check: checkDuration,
+		about: "how long an accepted payment counts as a duplicate"},
+	{key: "metrics", local: "metrics", profile: true, check: checkText, home: true,
+		about: "file for Prometheus that tells how the last runs ended"},
+	{key: "read_only", def: false, profile: true, tag: "!!bool", check: checkBool,
+		about: "refuse everything that creates something"},
+	{key: "approvals", def: "0", profile: true, tag: "!!int", check: upTo(100, "write how many persons must approve"),
+		about: "how many persons must approve what is sent"},
+	{key: "approvers", profile: true, check: checkText, home: true,
+		about: "file of those who may, in the format allowed_signers"},
+	{key: keyAbove, profile: true, list: true, about: "totals up to which nobody must approve, by currency"},
+	{key: keyCommand, profile: true, list: true, example: "[/usr/bin/pass, show, till/live]",
+		about: "program that prints the key, with an absolute path"},
+	{key: keyOnFinish, local: "on-finish", profile: true, list: true, check: checkProgramPath,
+		example: "[/usr/local/bin/report, payroll]",
+		about:   "program that gets a report of each run"},
+	{key: keyMax, profile: true, list: true, about: "the most that one withdrawal may be, by currency"},
+	{key: keyMaxRun, profile: true, list: true, about: "the most that one run may come to, by currency"},
+	{key: keyMaxDay, profile: true, list: true, about: "the most that may be sent in a day, by currency"},
+	{key: keyMaxMonth, profile: true, list: true, about: "the most that may be sent in a month, by currency"},
+	{key: keyUnlimited, profile: true, list: true, about: "currencies that need no limit where others have one"},
+	{key: keyAllow, profile: true, list: true, about: "the only addresses that may be paid"},
+	{key: keyCurrency, profile: true, list: true, about: "what the service counts in; till currency set writes it"},
 }
 
 // The settings of a profile that have their own code.
@@ -154,7 +144,7 @@ const (
 
 // AddFlags declares the global flags. Resolve reads them back.
 func AddFlags(fs *pflag.FlagSet) {
-	for _, s := range slices.Concat(choices(), table()) {
+	for _, s := range slices.Concat(choices(), table) {
 		if s.flag == "" {
 			continue
 		}
@@ -204,7 +194,7 @@ func (s setting) checkValue(text string) error {
 
 // find finds a setting, or returns an empty one.
 func find(key string) setting {
-	for _, s := range table() {
+	for _, s := range table {
 		if s.key == key {
 			return s
 		}
@@ -224,7 +214,7 @@ type Described struct {
 // ProfileSettings returns the keys that a profile may have in the file, for help and completion.
 func ProfileSettings() []Described {
 	var all []Described
-	for _, s := range table() {
+	for _, s := range table {
 		if s.profile {
 			all = append(all, Described{s.key, s.about, s.list})
 		}
@@ -244,7 +234,7 @@ func ProfileKeys() []string {
 // Variables returns the environment variables of the settings, the key and the directories.
 func Variables() []Described {
 	var all []Described
-	for _, s := range slices.Concat(choices(), table()) {
+	for _, s := range slices.Concat(choices(), table) {
 		if s.env == "" {
 			continue
 		}
