@@ -36,9 +36,11 @@ func spellings(secret string) []string {
 	asJSON, _ := json.Marshal(secret) // escapes < and > too
 	quoted, inHTML := strconv.Quote(secret), html.EscapeString(secret)
 	query, path := url.QueryEscape(secret), url.PathEscape(secret)
+	slashes := strings.ReplaceAll(query, "%2F", "/")
 	all := []string{
 		secret, unquoted(string(asJSON)), unquoted(quoted), unquoted(strings.ReplaceAll(quoted, "/", `\/`)),
 		inHTML, strings.ReplaceAll(inHTML, "&#34;", "&quot;"), query, lowerCodes(query), path, lowerCodes(path),
+		slashes, lowerCodes(slashes),
 	}
 	// The secret may be a part of what is encoded, as a password is after "user:". Then 0, 1 or 2 bytes before
 	// it share its first characters: only those that encode nothing else are the same each time.

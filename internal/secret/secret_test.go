@@ -19,7 +19,8 @@ func TestHide(t *testing.T) {
 		inner := func(quoted string) string { return quoted[1 : len(quoted)-1] }
 		written := []string{key, inner(string(asJSON)), inner(strconv.Quote(key)),
 			strings.ReplaceAll(inner(strconv.Quote(key)), "/", `\/`),
-			url.QueryEscape(key), codes.ReplaceAllStringFunc(url.QueryEscape(key), strings.ToLower), url.PathEscape(key),
+			strings.ReplaceAll(url.QueryEscape(key), "%2F", "/"), url.QueryEscape(key), url.PathEscape(key),
+			codes.ReplaceAllStringFunc(url.QueryEscape(key), strings.ToLower),
 			codes.ReplaceAllStringFunc(url.PathEscape(key), strings.ToLower),
 			html.EscapeString(key), strings.ReplaceAll(html.EscapeString(key), "&#34;", "&quot;")}
 		for _, text := range written {
