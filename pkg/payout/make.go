@@ -236,7 +236,7 @@ func (m *maker) refusal() error {
 			places, them = fmt.Sprintf("%d places", n), "these errors"
 		}
 		return m.wrong.of(failed(Invalid, "%s is wrong in %s, and nothing is planned", m.Name, places).
-			hint("correct "+them+", and run the command again"))
+			hint("correct " + them + ", and run the command again"))
 	}
 	if len(m.rows) == 0 && !m.AllowEmpty {
 		return failed(Invalid, "%s has no rows", m.Name).hint("if that is right, add --allow-empty")
