@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,7 +44,11 @@ func ListCommand(
 			if err != nil {
 				return err
 			}
-			err = flags.print(s, out, within, listOf{client, reseller, filter})
+			print := flags.printAll
+			if cmd.Flags().Changed("page") {
+				print = flags.printPage
+			}
+			err = print(s, out, within, listOf{client, reseller, filter})
 			if err != nil && exit.Explain(err).Code == exit.Rejected && (filter.From != "" || filter.To != "") {
 				return exit.Failure(exit.Rejected, err, err.Error(),
 					fmt.Sprintf("if the service means the format of the times, set the one it wants with: till profile set %s time_layout=LAYOUT (now %s)",
@@ -116,7 +121,7 @@ type listOf struct {
 	filter   api.WithdrawalFilter
 }
 
-func (l listOf) page(ctx context.Context, page, size int) (iter.Seq2[api.Withdrawal, error], error) {
+func (l listOf) page(ctx context.Context, page, size int) ([]api.Withdrawal, error) {
 	var got api.WithdrawalPage
 	var err error
 	if l.reseller == "" {
@@ -124,7 +129,7 @@ func (l listOf) page(ctx context.Context, page, size int) (iter.Seq2[api.Withdra
 	} else {
 		got, err = l.client.Resellers.Withdrawals(ctx, l.reseller, l.filter, page, size)
 	}
-	return cmdutil.Each(got.Items), err
+	return got.Items, err
 }
 
 func (l listOf) all(ctx context.Context, opts api.ListOptions) iter.Seq2[api.Withdrawal, error] {
@@ -134,17 +139,31 @@ func (l listOf) all(ctx context.Context, opts api.ListOptions) iter.Seq2[api.Wit
 	return l.client.Resellers.AllWithdrawals(ctx, l.reseller, l.filter, opts)
 }
 
-// print prints one page, the whole list or, on a terminal, the first page, and says what is missing.
-func (f *listFlags) print(
+// printPage prints one page.
+func (f *listFlags) printPage(
 	s *cmdutil.Session, out cmdutil.Output[api.Withdrawal], within func(api.Withdrawal) bool, list listOf,
-) (err error) {
-	paged, limit := s.Cmd.Flags().Changed("page"), int64(f.limit)
-	whole := paged || f.all || limit > 0 || !s.TableOnTerminal()
-	var seen, shown int64
-	first, total := int64(-1), int64(0) // what the service counts on the first and on the last page
+) error {
+	page, err := list.page(s.Ctx, f.page, f.pageSize)
+	if err != nil {
+		return err
+	}
+	page = slices.DeleteFunc(page, func(w api.Withdrawal) bool { return !within(w) })
+	if err = out.Slice(page); err == nil && len(page) == 0 {
+		s.Note("there are no withdrawals on page %d", f.page)
+	}
+	return err
+}
+
+// printAll prints the whole list or, on a terminal, the first page, and says what is missing.
+func (f *listFlags) printAll(
+	s *cmdutil.Session, out cmdutil.Output[api.Withdrawal], within func(api.Withdrawal) bool, list listOf,
+) error {
+	limit := int64(f.limit)
+	whole := f.all || limit > 0 || !s.TableOnTerminal()
+	read := listing{first: -1}
 	opts := api.ListOptions{PageSize: f.pageSize, FirstPage: s.PageBase(), OnPage: func(page api.WithdrawalPage) {
-		if total = page.Total; first < 0 {
-			first = total
+		if read.total = page.Total; read.first < 0 {
+			read.first = page.Total
 		}
 	}}
 	if limit > 0 {
@@ -152,39 +171,45 @@ func (f *listFlags) print(
 	} else if !whole {
 		limit = int64(f.pageSize)
 	}
-	items := list.all(s.Ctx, opts)
-	if paged {
-		if items, err = list.page(s.Ctx, f.page, f.pageSize); err != nil {
-			return err
-		}
-	}
-	stopped := false // no more is wanted
-	err = out.List(func(yield func(api.Withdrawal, error) bool) {
-		for w, err := range items {
+	err := out.List(func(yield func(api.Withdrawal, error) bool) {
+		for w, err := range list.all(s.Ctx, opts) {
 			if err == nil {
-				if seen++; !within(w) {
+				if read.seen++; !within(w) {
 					continue
 				}
-				shown++
+				read.shown++
 			}
-			if stopped = !yield(w, err) || shown == limit || !whole && seen == total; stopped {
+			read.stopped = !yield(w, err) || read.shown == limit || !whole && read.seen == read.total
+			if read.stopped {
 				return
 			}
 		}
 	})
-	switch {
-	case err != nil:
-	case paged && shown == 0:
-		s.Note("there are no withdrawals on page %d", f.page)
-	case paged:
-	case stopped && !whole && seen < total:
-		s.Note("%d of %d withdrawals; --all shows the rest", seen, total)
-	case !stopped && first != total:
-		s.Note("%d withdrawals were read; the service counted %d at the beginning and %d at the end, so the list changed while it was read, and some may be missing", seen, first, total)
-	case !stopped && seen != total:
-		s.Note("%d withdrawals were read, and the service counts %d: some may be missing", seen, total)
-	case shown == 0:
-		s.Note("no withdrawals")
+	if err == nil {
+		read.note(s, whole)
 	}
 	return err
+}
+
+// A listing counts what is read of a list.
+type listing struct {
+	seen, shown  int64
+	first, total int64 // what the service counts on the first page, or less than 0, and on the last one
+	stopped      bool  // no more is wanted
+}
+
+// note says what is missing. whole says whether the whole list was wanted.
+func (l listing) note(s *cmdutil.Session, whole bool) {
+	switch {
+	case l.stopped && !whole && l.seen < l.total:
+		s.Note("%d of %d withdrawals; --all shows the rest", l.seen, l.total)
+	case !l.stopped && l.first != l.total:
+		s.Note("%d withdrawals were read; the service counted %d at the beginning and %d at the end, so the list changed while it was read, and some may be missing", l.seen, l.first, l.total)
+	case !l.stopped && l.seen < l.total:
+		s.Note("%d withdrawals were read, and the service counts %d: some may be missing", l.seen, l.total)
+	case !l.stopped && l.seen > l.total:
+		s.Note("%d withdrawals were read, and the service counts only %d", l.seen, l.total)
+	case l.shown == 0:
+		s.Note("no withdrawals")
+	}
 }

@@ -120,6 +120,7 @@ func eachWithdrawal(ctx context.Context, opts ListOptions, fetch fetchPage) iter
 		defer ahead.stop()
 		first, got, err := firstPage(opts.FirstPage, ahead.page, func(WithdrawalPage) bool { return false })
 		recent := recent{before: map[string]bool{}, now: map[string]bool{}}
+		size := cmp.Or(opts.PageSize, DefaultPageSize)
 		pages, last := 0, false // last: as many pages as the service counts were read
 		for err == nil {
 			if opts.OnPage != nil {
@@ -134,8 +135,8 @@ func eachWithdrawal(ctx context.Context, opts ListOptions, fetch fetchPage) iter
 			pages++
 			last = int64(pages) >= got.PageCount
 			// A page 0 without rows proves nothing if the service may count from 1.
-			counted := last && recent.all == got.Total && len(got.Items) < cmp.Or(opts.PageSize, DefaultPageSize)
-			if recent.stale == 2 || counted && (recent.all > 0 || opts.FirstPage != PageBaseAuto) {
+			if recent.stale == 2 || last && recent.all == got.Total && len(got.Items) < size &&
+				(recent.all > 0 || opts.FirstPage != PageBaseAuto) {
 				return
 			}
 			got, err = ahead.page(first + pages)

@@ -24,41 +24,47 @@ func currencyCheckCommand(a *cmdutil.App) *cobra.Command {
 		Short:             "Compare the decimals of the profile with what the service shows",
 		ValidArgsFunction: a.CompleteCurrencies,
 	}, func(s *cmdutil.Session, out cmdutil.Output[currencyCheck], args []string) error {
-		c := checker{money: s.Money, rows: map[api.Currency]*currencyCheck{}}
-		filter, err := c.choose(args)
-		if err != nil {
-			return err
-		}
-		client, err := s.Client()
-		if err != nil {
-			return err
-		}
-		if err := c.readList(s, client, filter); err != nil {
-			return err
-		}
-		for _, id := range invoices {
-			i, err := client.Invoices.Get(s.Ctx, id)
-			if err != nil {
-				return err
-			}
-			for _, item := range i.Items {
-				c.amount(api.Amount{Kind: i.Currency.Kind, Code: i.Currency.Code, Minor: item.Amount}, "invoice "+i.ID)
-			}
-		}
-		if reseller != "" {
-			if err := c.prices(s.Ctx, client, reseller); err != nil {
-				return err
-			}
-		}
-		if err := out.Slice(c.result()); err != nil {
-			return err
-		}
-		return s.NoteCommand([]string{"currency", "set", "CODE", "--decimals", "N"},
-			"the service shows integers and no rates, which prove no decimals: compare an amount with the merchant panel. To change decimals:")
+		return checkCurrencies(s, out, args, invoices, reseller)
 	})
 	cmd.Flags().StringArrayVar(&invoices, "invoice", nil, "look at this invoice too; may be given again")
 	cmd.Flags().StringVar(&reseller, "reseller", "", "show prices by the paid invoices of this reseller, by its UUID")
 	return cmd
+}
+
+func checkCurrencies(
+	s *cmdutil.Session, out cmdutil.Output[currencyCheck], args, invoices []string, reseller string,
+) error {
+	c := checker{money: s.Money, rows: map[api.Currency]*currencyCheck{}}
+	filter, err := c.choose(args)
+	if err != nil {
+		return err
+	}
+	client, err := s.Client()
+	if err != nil {
+		return err
+	}
+	if err := c.readList(s, client, filter); err != nil {
+		return err
+	}
+	for _, id := range invoices {
+		i, err := client.Invoices.Get(s.Ctx, id)
+		if err != nil {
+			return err
+		}
+		for _, item := range i.Items {
+			c.amount(api.Amount{Kind: i.Currency.Kind, Code: i.Currency.Code, Minor: item.Amount}, "invoice "+i.ID)
+		}
+	}
+	if reseller != "" {
+		if err := c.prices(s.Ctx, client, reseller); err != nil {
+			return err
+		}
+	}
+	if err := out.Slice(c.result()); err != nil {
+		return err
+	}
+	return s.NoteCommand([]string{"currency", "set", "CODE", "--decimals", "N"},
+		"the service shows integers and no rates, which prove no decimals: compare an amount with the merchant panel. To change decimals:")
 }
 
 // choose makes the row of the currency that is named, or of all cryptocurrencies with decimals. It returns

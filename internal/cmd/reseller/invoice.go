@@ -220,20 +220,27 @@ func pagesFrom(page []api.Invoice, read func(page int) (json.RawMessage, error))
 			if len(fresh) == 0 && number != 2 { // page 1 may be the first again
 				return
 			}
-			answer, err := read(number)
-			if err != nil && endsList(err) {
-				return
-			}
-			ok := false
-			if page, ok = invoicesIn(answer); !ok && err == nil {
-				err = fmt.Errorf("page %d of the service's list has another shape than that of invoices", number)
-			}
-			if err != nil {
-				yield(api.Invoice{}, err)
+			var err error
+			if page, err = readInvoices(number, read); err != nil {
+				if !endsList(err) {
+					yield(api.Invoice{}, err)
+				}
 				return
 			}
 		}
 	}
+}
+
+func readInvoices(number int, read func(page int) (json.RawMessage, error)) ([]api.Invoice, error) {
+	answer, err := read(number)
+	if err != nil {
+		return nil, err
+	}
+	page, ok := invoicesIn(answer)
+	if !ok {
+		err = fmt.Errorf("page %d of the service's list has another shape than that of invoices", number)
+	}
+	return page, err
 }
 
 // endsList reports whether the service refuses a page because there is none of this number.

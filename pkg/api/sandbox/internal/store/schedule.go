@@ -56,15 +56,7 @@ func (s *Store) plan(c Change) {
 		t.queue = nil
 	}
 	if w := c.Withdrawal; w != nil {
-		id, statuses, step := w.ID, len(w.Statuses), t.pace[w.Current()]
-		if at := w.Statuses[statuses-1].At.Add(step.after); step.to != "" {
-			add(at, func(st *State) (Change, error) {
-				if w := st.Withdrawals[id]; w != nil && len(w.Statuses) == statuses {
-					return s.proceed(st, w, step.to, at)
-				}
-				return Change{}, errVoid
-			})
-		}
+		s.planStep(w, add)
 	}
 	if v := c.Invoice; v != nil && v.Phase == Awaiting && t.expiry > 0 {
 		id, at := v.ID, v.Created.Add(t.expiry)
@@ -87,6 +79,20 @@ func (s *Store) plan(c Change) {
 	for _, next := range c.Then {
 		s.plan(next)
 	}
+}
+
+func (s *Store) planStep(w *Withdrawal, add func(time.Time, func(*State) (Change, error))) {
+	step, paced := s.schedule.pace[w.Current()]
+	if !paced {
+		return
+	}
+	id, statuses, at := w.ID, len(w.Statuses), w.Statuses[len(w.Statuses)-1].At.Add(step.after)
+	add(at, func(st *State) (Change, error) {
+		if w := st.Withdrawals[id]; w != nil && len(w.Statuses) == statuses {
+			return s.proceed(st, w, step.to, at)
+		}
+		return Change{}, errVoid
+	})
 }
 
 func (t *schedule) announce() {

@@ -40,16 +40,21 @@ func (s *Rules) ReadFilter(in *Object, statuses []string, arraysRequired bool) F
 		}
 	}
 	if in.Has("tags") || arraysRequired {
-		for _, raw := range in.Array("tags") {
-			tag, ok := AsString(raw)
-			if !ok || !slices.Contains(statuses, tag) && s.UnknownInFilter == "reject" {
-				in.FailAt("tags", "holds %s, which is not a status; the statuses are %s", refusal.Shorten(string(raw)),
-					strings.Join(statuses, ", "))
-			}
-			f.tags = append(f.tags, tag)
-		}
+		f.tags = s.readTags(in, statuses)
 	}
 	return f
+}
+
+func (s *Rules) readTags(in *Object, statuses []string) (tags []string) {
+	for _, raw := range in.Array("tags") {
+		tag, ok := AsString(raw)
+		if !ok || !slices.Contains(statuses, tag) && s.UnknownInFilter == "reject" {
+			in.FailAt("tags", "holds %s, which is not a status; the statuses are %s", refusal.Shorten(string(raw)),
+				strings.Join(statuses, ", "))
+		}
+		tags = append(tags, tag)
+	}
+	return tags
 }
 
 // Hide excludes the records that are younger than an age.
