@@ -457,6 +457,7 @@ func FuzzRows(f *testing.F) {
 		header + "\n1,Btc,0.5,a\n", "\ufeff" + header + ",note\r\n1,Btc,0.5,a,\"x,\"\"y\"\n", "currency;x", "\xff\xfe",
 		header + "\n1,Btc,\"", `{"order_id":"1","currency":"Btc","amount":"1","address":"a"}`,
 		`{"order_id":"1","currency":"Btc","amount_minor":7,"address":"a"}` + "\n[]\n{", `{"a":`, "",
+		",currency" + strings.Repeat("\x0e", 2000) + ",amount",
 		"order_id,currency,amount,amount_minor,amount_currency,address,memo,callback,note\n1,Btc,0.01500000,1500000,Btc," +
 			"a,m,https://a.b/c,n",
 	} {

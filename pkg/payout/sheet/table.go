@@ -117,10 +117,14 @@ func (t *Table) missing(row Row, names []string) (wrong []Detail, err error) {
 	return row.Wrong, err
 }
 
+const maxHeader = 200 // bytes
+
 // unknown says what to do about a column that is not till's.
 func (t *Table) unknown(header string) string {
 	meant := meantColumn(header)
 	switch _, mapped := t.layout.Columns[ownName(header)]; {
+	case len(header) > maxHeader: // a command with all of it would fill the screen
+		return fmt.Sprintf("there is no column %s: --other-columns ignore leaves it out", Quote(header))
 	case mapped:
 		return "the layout takes another column for it: --other-columns ignore leaves it out"
 	case meant != noColumn && t.layout.Other == Ignore:
