@@ -82,7 +82,7 @@ func (r Registry) Meant(code string) string {
 func (r Registry) known() string {
 	var codes []string
 	for _, e := range r.Entries() {
-		if e.Kind == crypto || isoRow(e.Code) == "" {
+		if e.Kind == crypto || search(r.own, e.Code) >= 0 {
 			codes = append(codes, e.Code)
 		}
 	}

@@ -148,6 +148,9 @@ func (f *listFlags) printPage(
 		return err
 	}
 	page = slices.DeleteFunc(page, func(w api.Withdrawal) bool { return !within(w) })
+	if f.limit > 0 {
+		page = page[:min(f.limit, len(page))]
+	}
 	if err = out.Slice(page); err == nil && len(page) == 0 {
 		s.Note("there are no withdrawals on page %d", f.page)
 	}

@@ -333,8 +333,8 @@ func TestMakeWarns(t *testing.T) {
 	}
 	check([]string{"line 2: order 101 pays to b, to which nothing was paid before"}, "101,Btc,0.5,b", "2,Btc,0.6,a")
 	check([]string{"line 3: order 4 pays 5.00000000 Btc, 10 times the usual 0.50000000 Btc",
-		"line 4: order 5 pays 0.05000000 Btc, far less than the usual 0.50000000 Btc"},
-		"1,Btc,0.5,a", "4,Btc,5,a", "5,Btc,0.05,a", "6,Btc,0.05000001,a", "7,Btc,4.99999999,a", "8,Btc,900.00 USD,a",
+		"line 4: order 5 pays 0.04000000 Btc, far less than the usual 0.50000000 Btc"},
+		"1,Btc,0.5,a", "4,Btc,5,a", "5,Btc,0.04,a", "6,Btc,0.05000001,a", "7,Btc,4.99999999,a", "8,Btc,900.00 USD,a",
 		"9,Btc,1.00 USD,a")
 	check([]string{"line 8: order 7 pays 14.00000000 Btc, 20 times the usual 0.70000000 Btc",
 		"line 5: order 4 pays 30.00 USD, 10 times the usual 3.00 USD"}, "1,Btc,1.00 USD,a", "2,Btc,2.00 USD,a",

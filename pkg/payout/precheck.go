@@ -84,7 +84,7 @@ func (m *maker) compareOrders(other *details) error {
 			case !found:
 			case o.Content.Key() != r.key:
 				other.add(sheet.Wrongf(int(r.line), "order_id", "%s is %s in the journal, and is %s", o.OrderID,
-					describeSent(m.money, o.Order), o.State)...)
+					describeSent(m.money, o.Order), stateText(o.State))...)
 			default:
 				m.made.Known.count(o, false, false)
 			}

@@ -2,6 +2,7 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -118,7 +119,7 @@ func beginning(text []byte) string {
 	if len(text) > 500 {
 		return string(text[:500]) + "..."
 	}
-	return string(text)
+	return cmp.Or(string(text), "with nothing")
 }
 
 func readInput(s *cmdutil.Session, name string) (json.RawMessage, error) {

@@ -212,6 +212,10 @@ func TestRefuses(t *testing.T) {
 			t.Errorf("%q: %q", c.text, wrong)
 		}
 	}
+	mapped := Layout{Columns: map[string]string{"amount": "Foo"}}
+	if _, wrong := read(t, CSV(strings.NewReader(head), mapped)); len(wrong) != 2 || !strings.Contains(wrong[1], `no column "Foo"`) {
+		t.Errorf("%q", wrong)
+	}
 	below := head + "1,Btc,1,\"a\n2,Btc,1,b\n"
 	if got, wrong := read(t, CSV(strings.NewReader(below), Layout{})); len(got) != 1 || len(wrong) != 1 {
 		t.Errorf("a row below an open quote: %q, %q", got, wrong)

@@ -67,8 +67,8 @@ func (t *Table) Header(line int, names []string) (wrong []Detail, err error) {
 			t.unread = append(t.unread, Shorten(strings.TrimSpace(name)))
 		default:
 			row.wrong(Shorten(name), "%s", t.unknown(name))
-			if !slices.Contains(t.header, meant) { // it is not missing as well, and its values are checked
-				t.header[i] = meant
+			if _, mapped := t.layout.Columns[ownName(name)]; !mapped && !slices.Contains(t.header, meant) {
+				t.header[i] = meant // it is not missing as well, and its values are checked
 			}
 		}
 	}
