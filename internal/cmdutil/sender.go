@@ -16,6 +16,7 @@ import (
 	"example.com/till/internal/cmdline"
 	"example.com/till/internal/config"
 	"example.com/till/internal/exit"
+	"example.com/till/internal/money"
 	"example.com/till/internal/period"
 	"example.com/till/internal/place"
 	"example.com/till/internal/views"
@@ -162,12 +163,12 @@ func (s *Session) SenderToTry(client *api.Client) (*payout.Sender, error) {
 	return s.SenderFor(client)
 }
 
-// PayoutCurrencies returns the currencies of the settings for package payout.
-func (s *Session) PayoutCurrencies() []payout.Currency {
-	entries := s.Money.Entries()
-	all := make([]payout.Currency, len(entries))
-	for i, e := range entries {
-		all[i] = payout.Currency(e)
+// PayoutCurrencies returns the currencies of the settings for package payout, which knows the built-in ones.
+func (s *Session) PayoutCurrencies() (all []payout.Currency) {
+	for _, e := range s.Money.Entries() {
+		if builtin, _ := money.NewRegistry().Lookup(e.Code); builtin != e {
+			all = append(all, payout.Currency(e))
+		}
 	}
 	return all
 }
