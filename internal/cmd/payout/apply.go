@@ -66,9 +66,11 @@ func applyCommand(a *cmdutil.App) *cobra.Command {
 	return cmd
 }
 
-// Sending makes short-lived garbage many times faster than a list does, and a run is worth some more memory.
+// Sending makes short-lived garbage many times faster than a list does, and a run is worth some more memory, beside
+// that of its rows.
 const (
 	sendingMemory    = 128 << 20
+	memoryForRow     = 280
 	sendingGCPercent = 400
 )
 
@@ -115,7 +117,7 @@ type applying struct {
 
 // apply takes a plan from its file to a summary. It finds every objection before it records anything.
 func (a *applying) apply(out cmdutil.Output[runCounts]) error {
-	debug.SetMemoryLimit(sendingMemory)
+	debug.SetMemoryLimit(sendingMemory + memoryForRow*int64(len(a.plan.Rows)))
 	debug.SetGCPercent(sendingGCPercent)
 	a.Subject.Run = a.plan.Name()
 	if err := a.check(); err != nil {
