@@ -91,7 +91,7 @@ func (s *shelf) page(number, size int) (WithdrawalPage, error) {
 func (s *shelf) walk(
 	first PageBase, size int, change func(number int, page *WithdrawalPage, err error) error,
 ) ([]string, error) {
-	got, err := collect(eachWithdrawal(context.Background(), ListOptions{FirstPage: first},
+	got, err := collect(eachWithdrawal(context.Background(), ListOptions{FirstPage: first, PageSize: size},
 		fetching(func(number int) (WithdrawalPage, error) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
@@ -154,16 +154,17 @@ func TestWalkAsksForNoMoreThanItNeeds(t *testing.T) {
 		total   int64 // 0: n
 		asked   []int
 	}{
-		{0, "reject", 6, PageBaseAuto, 0, []int{0, 1, 2}},
-		{1, "reject", 6, PageBaseAuto, 0, []int{0, 1, 2, 3}},
-		{1, "empty", 6, PageBaseAuto, 0, []int{0, 1, 2, 3}},
-		{1, "clamp", 6, PageBaseAuto, 0, []int{0, 1, 2, 3}},
-		{0, "clamp", 2, PageBaseAuto, 0, []int{0}},
-		{1, "clamp", 2, PageBaseAuto, 0, []int{0}},
-		{1, "reject", 2, PageBaseAuto, 0, []int{0, 1}},
+		{0, "reject", 5, PageBaseAuto, 0, []int{0, 1, 2}},
+		{0, "reject", 6, PageBaseAuto, 0, []int{0, 1, 2, 3}},
+		{1, "reject", 5, PageBaseAuto, 0, []int{0, 1, 2, 3}},
+		{1, "empty", 6, PageBaseAuto, 0, []int{0, 1, 2, 3, 4}},
+		{1, "clamp", 6, PageBaseAuto, 0, []int{0, 1, 2, 3, 4, 5}}, // it shows the last page again, twice
+		{0, "clamp", 1, PageBaseAuto, 0, []int{0}},
+		{1, "clamp", 1, PageBaseAuto, 0, []int{0}},
+		{1, "reject", 2, PageBaseAuto, 0, []int{0, 1, 2}},
 		{0, "reject", 0, PageBaseAuto, 0, []int{0, 1}}, // an empty page 0 is no proof
-		{0, "reject", 6, PageBaseZero, 0, []int{0, 1, 2}},
-		{1, "reject", 6, PageBaseOne, 0, []int{1, 2, 3}},
+		{0, "reject", 6, PageBaseZero, 0, []int{0, 1, 2, 3}},
+		{1, "reject", 5, PageBaseOne, 0, []int{1, 2, 3}},
 		{0, "reject", 0, PageBaseZero, 0, []int{0}},
 		{1, "reject", 0, PageBaseOne, 0, []int{1}},
 		{0, "reject", 6, PageBaseAuto, 100, []int{0, 1, 2, 3}},
@@ -332,8 +333,8 @@ func TestWalkTakesConstantMemory(t *testing.T) {
 	}
 }
 
-// TestWalkWhereTheNumbersAreWrong checks that a list is read to the last page that the service mentions, and while
-// withdrawals are missing to total, with either base: taking such a list for complete can cause a double payment. A
+// TestWalkWhereTheNumbersAreWrong checks that a list is read to the last page that the service mentions, while
+// withdrawals are missing to total, and past a full page, with either base: taking such a list for complete can cause a double payment. A
 // page_count that is far too large is believed for at most two empty pages.
 func TestWalkWhereTheNumbersAreWrong(t *testing.T) {
 	ofThePage := func(p *WithdrawalPage, _ int) { p.Total = int64(len(p.Items)) }
@@ -350,7 +351,8 @@ func TestWalkWhereTheNumbersAreWrong(t *testing.T) {
 				p.Items, p.Total = nil, 0
 			}
 		},
-		"no page_count": pages(0), "a page_count of 1": pages(1), "a page_count of 2": pages(2), "too many": pages(1e9),
+		"both are those of two pages": func(p *WithdrawalPage, _ int) { p.Total, p.PageCount = 20, 2 },
+		"no page_count":               pages(0), "a page_count of 1": pages(1), "a page_count of 2": pages(2), "too many": pages(1e9),
 	} {
 		everyShelf(50, func(s *shelf, first PageBase, what string) {
 			got, err := s.walk(first, 10, func(number int, page *WithdrawalPage, err error) error {

@@ -263,10 +263,7 @@ func (m *maker) exceeds(limit *money.LimitError, why Detail) {
 // checked checks a row against the limits, and counts it. Of a wrong row it returns only the order id, which
 // another row may have too.
 func (m *maker) checked(r *parsedRow) inputRow {
-	row := inputRow{line: uint32(r.line)}
-	if id := r.row.ExternalOrderID; id != "" {
-		row.id = parseID(id)
-	}
+	row := inputRow{id: parseID(r.row.ExternalOrderID), line: uint32(r.line)}
 	if r.wrong != nil {
 		m.wrong.add(r.wrong...)
 		return row
@@ -319,6 +316,9 @@ func (m *maker) planRow(i int) PlanRow {
 }
 
 func parseID(text string) int64 {
+	if text == "" { // it is derived later: an error for each row would take memory
+		return 0
+	}
 	id, _ := strconv.ParseInt(text, 10, 64) // checked by parse
 	return id
 }

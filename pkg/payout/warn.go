@@ -227,9 +227,9 @@ func (m *maker) warnOutliers() {
 			}
 		}
 	}
-	tooMuch := func(f outlying) int64 { return max(m.rows[f.row].minor-f.median, 0) } // it is worse than too little
+	tooLittle := func(f outlying) int { return cmp.Compare(f.median, m.rows[f.row].minor) } // too much is worse
 	slices.SortStableFunc(far, func(a, b outlying) int {
-		return cmp.Or(cmp.Compare(min(tooMuch(b), 1), min(tooMuch(a), 1)), cmp.Compare(b.times, a.times))
+		return cmp.Or(tooLittle(a)-tooLittle(b), cmp.Compare(b.times, a.times))
 	})
 	for _, f := range far {
 		i, how := int(f.row), "far less than"

@@ -20,8 +20,7 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
-// Deliveries and faults usually come from a dump, so the reader makes up nothing in them.
-
+// delivery reads a delivery, which usually comes from a dump, as it is.
 func (p *seedReader) delivery(in *wire.Object) {
 	var v store.Delivery
 	if in.Into(&v); p.err != nil {
