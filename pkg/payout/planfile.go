@@ -1,6 +1,7 @@
 package payout
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
@@ -47,18 +48,19 @@ func OpenPlan(path string) (*Plan, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // opening a pipe may block forever
 		return nil, noPlan(path, "is not a regular file", nil)
 	}
-	text, err := os.ReadFile(path)
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, noPlan(path, "cannot be opened: "+cause(err), err)
 	}
+	defer f.Close()
 	p := &Plan{Path: path, decimals: decimals{}}
-	switch {
-	case bytes.HasPrefix(text, []byte(begins)):
-		return p, p.read(text)
-	case wasPlan(text[:min(len(text), mostBefore)]):
-		return nil, p.changed("its line ends, its indentation or its first bytes are others, as an editor, git or a formatter may change them")
+	if err = p.read(f); err == nil {
+		return p, nil
 	}
-	return nil, noPlan(path, "is not a plan", nil)
+	if _, said := errors.AsType[*Error](err); !said {
+		err = noPlan(path, "cannot be read: "+cause(err), err)
+	}
+	return nil, err
 }
 
 // mostBefore is the number of bytes in which a plan that was reformatted can still be recognised.
@@ -92,24 +94,47 @@ func (p *Plan) changed(format string, args ...any) error {
 		sheet.Shorten(fmt.Sprintf(format, args...))).hint("make a new plan", "payout", "plan", "FILE", "--out", "PLAN")
 }
 
-// read reads the text of a plan's file.
-func (p *Plan) read(text []byte) error {
-	if len(text) < tailSize {
+// read reads a plan's file. It may have a million rows, so its text is not kept.
+func (p *Plan) read(f *os.File) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	start, end, size := make([]byte, mostBefore), make([]byte, tailSize), info.Size()-int64(tailSize)
+	n, err := f.ReadAt(start, 0)
+	switch start = start[:n]; {
+	case err != nil && err != io.EOF:
+		return err
+	case wasPlan(start) && !bytes.HasPrefix(start, []byte(begins)):
+		return p.changed("its line ends, its indentation or its first bytes are others, as an editor, git or a formatter may change them")
+	case !wasPlan(start):
+		return noPlan(p.Path, "is not a plan", nil)
+	case size < 0:
 		return p.changed("it is cut off")
 	}
-	text, end := text[:len(text)-tailSize], string(text[len(text)-tailSize:])
+	if _, err := f.ReadAt(end, size); err != nil {
+		return err
+	}
 	before, after, _ := strings.Cut(tailFormat, "%s")
-	p.Digest = strings.TrimSuffix(strings.TrimPrefix(end, before), after)
+	p.Digest = strings.TrimSuffix(strings.TrimPrefix(string(end), before), after)
 	digits, ok := strings.CutPrefix(p.Digest, digestKind)
-	if !ok || len(digits) != 64 || strings.Trim(digits, "0123456789abcdef") != "" || tail(p.Digest) != end {
+	if !ok || len(digits) != 64 || strings.Trim(digits, "0123456789abcdef") != "" || tail(p.Digest) != string(end) {
 		return p.changed("it does not end with its digest, so that it is cut off or was edited")
 	}
 	sum := sha256.New()
-	if sum.Write(text); digestOf(sum) != p.Digest {
+	text := bufio.NewReader(io.TeeReader(io.NewSectionReader(f, 0, size), sum))
+	wrong := p.check(text, int(size/leastRow))
+	if _, err := io.Copy(io.Discard, text); err != nil {
+		return err
+	}
+	if digestOf(sum) != p.Digest {
 		return p.changed("its digest is another one")
 	}
-	return p.check(text)
+	return wrong
 }
+
+// leastRow is less than the bytes of any row in the file.
+const leastRow = 64
 
 // digestOf returns the digest of a plan, after everything before the digest has been hashed.
 func digestOf(sum hash.Hash) string {
@@ -119,11 +144,20 @@ func digestOf(sum hash.Hash) string {
 
 // check takes the fields of the plan from its text, except for the digest. A person who edits a plan can also
 // make a new digest, so check writes what it has read again. Totals, and amounts as a person reads them,
-// follow from the rows.
-func (p *Plan) check(text []byte) error {
-	head, rows, _ := bytes.Cut(text, []byte(planfile.BeforeRows+"\n"))
+// follow from the rows, of which there are at most so many.
+func (p *Plan) check(text *bufio.Reader, most int) error {
+	var head []byte
+	line := 0
+	for !bytes.HasSuffix(head, []byte("\n"+planfile.BeforeRows+"\n")) {
+		next, err := text.ReadBytes('\n')
+		if err != nil {
+			return p.changed("it has no rows")
+		}
+		head = append(head, next...)
+		line++
+	}
 	var h planfile.Head
-	if err := json.Unmarshal(append(bytes.Clone(head), planfile.BeforeRows+"]}"...), &h); err != nil {
+	if err := json.Unmarshal(append(head, "]}"...), &h); err != nil {
 		return p.changed("its head cannot be read: %s", sheet.Cause(err))
 	}
 	if h.Account == "" || h.BaseURL == "" || h.Expires.Before(h.Made) {
@@ -132,20 +166,26 @@ func (p *Plan) check(text []byte) error {
 	p.Account = Account{Address: h.BaseURL, Name: h.Account}
 	p.Made, p.Expires = h.Made.UTC(), h.Expires.UTC()
 	p.Batch, p.Since, p.Limits, p.Warnings, p.Layout = h.Batch, h.Since, Limits(h.Limits), h.Warnings, h.Layout
-	ids, line := map[string]bool{}, bytes.Count(head, []byte{'\n'})+1
-	p.Rows = make([]PlanRow, 0, bytes.Count(rows, []byte{'\n'}))
-	for text := range bytes.Lines(rows) {
-		if line++; string(text) == afterRows+"\n" {
+	rows := 0
+	for _, t := range h.Totals {
+		rows += t.Rows
+	}
+	p.Rows = make([]PlanRow, 0, max(0, min(rows, most))) // growing it would take twice the memory
+	ids := map[int64]bool{}
+	for {
+		next, err := text.ReadBytes('\n')
+		if line++; err != nil || string(next) == afterRows+"\n" { // what is missing or follows differs below
 			break
 		}
-		row, pays, err := readRow(bytes.TrimRight(text, ",\n"))
-		if err == nil && ids[row.ExternalOrderID] {
+		row, pays, err := readRow(bytes.TrimRight(next, ",\n"))
+		id := parseID(row.ExternalOrderID)
+		if err == nil && ids[id] {
 			err = errors.New("its order id is in the plan twice")
 		}
 		if err != nil {
 			return p.changed("line %d: %s", line, sheet.Cause(err))
 		}
-		ids[row.ExternalOrderID] = true
+		ids[id] = true
 		p.count(row, decimalsIn(pays, api.Big(row.Amount)))
 		p.Rows = append(p.Rows, row)
 	}
