@@ -57,7 +57,7 @@ func (a answer) with(earlier answer) answer {
 
 // agrees reports whether two readings have shown the same. Amounts are compared only if they are shown in the
 // unit that was sent, because the rate between two units may change.
-func (a answer) agrees(o answer, sought map[string]journal.Record) bool {
+func (a answer) agrees(o answer, sought map[string]*api.CreateWithdrawal) bool {
 	if (a.lack == nil) != (o.lack == nil) || len(a.records) != len(o.records) || len(a.foreign) != len(o.foreign) || !maps.Equal(a.nameless, o.nameless) {
 		return false
 	}
@@ -126,7 +126,7 @@ func (q *question) see(a *answer, w listed, foreign bool) {
 		r = w.record()
 		switch _, found := q.sought[id]; {
 		case !found: // it may be an order whose id does not fit into 32 bits at the service
-			mayBeAny = q.sender.differs(q.sought[whole].Content, r) == ""
+			mayBeAny = q.sender.differs(contentOf(*q.sought[whole]), r) == ""
 		case foreign && !accepted:
 			a.foreign[id] = r
 		case foreign:
@@ -140,7 +140,7 @@ func (q *question) see(a *answer, w listed, foreign bool) {
 		a.nameless[w.mark()] = w.String()
 		r = recordOf(w.Withdrawal)
 		for _, id := range q.unknown {
-			if w.ID != "" && q.sender.differs(q.sought[id].Content, r) == "" {
+			if w.ID != "" && q.sender.differs(contentOf(*q.sought[id]), r) == "" {
 				a.alike[id] = w.ID
 			}
 		}
@@ -209,7 +209,7 @@ func parseTime(text string) time.Time {
 // returns nil if there is none, or if that order is older than the reading goes back. It skips the sought
 // orders that only a person has said to be accepted: the reading is to find out whether that is true.
 func (s *Sender) witness(
-	ctx context.Context, newest *journal.Record, from string, sought map[string]journal.Record,
+	ctx context.Context, newest *journal.Record, from string, sought map[string]*api.CreateWithdrawal,
 ) (*journal.Record, error) {
 	doubted := func(o journal.Record) bool {
 		_, asked := sought[o.OrderID]

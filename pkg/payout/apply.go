@@ -163,7 +163,7 @@ func (a *Applier) Approved() int { return a.run.Before }
 
 // A dueRow is a row of the plan, and its order as the journal has it.
 type dueRow struct {
-	PlanRow
+	*PlanRow
 	order journal.Record
 }
 
@@ -196,7 +196,8 @@ func (a *Applier) withOrders(ctx context.Context, rows []PlanRow) (part []dueRow
 		held, err = a.sender.ledger.Held(ctx, ids)
 	}
 	part = make([]dueRow, len(rows))
-	for i, r := range rows {
+	for i := range rows {
+		r := &rows[i]
 		content := contentOf(r.CreateWithdrawal)
 		o, found := held[r.ExternalOrderID]
 		switch {
@@ -302,7 +303,7 @@ func (a *Applier) look(ctx context.Context) (t Tally, err error) {
 		if a.Begun() && r.order.State == StateConflict {
 			return Tally{}, conflict(r.order)
 		}
-		l.addRow(r.order, a.sendable(r.order))
+		l.addRow(r.order, &r.CreateWithdrawal, a.sendable(r.order))
 		a.count(&t, r.order)
 	}
 	listed, err := l.ask(ctx)

@@ -419,7 +419,7 @@ func (a *Applier) Due(ctx context.Context) iter.Seq2[PlanRow, error] {
 			if err == nil && a.sendable(r.order) {
 				due, err = a.due(ctx, r)
 			}
-			if due && !yield(r.PlanRow, asError(err)) || err != nil {
+			if due && !yield(*r.PlanRow, asError(err)) || err != nil {
 				return
 			}
 		}

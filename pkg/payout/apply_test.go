@@ -721,7 +721,7 @@ func TestNextRow(t *testing.T) {
 	} {
 		s := &sending{Applier: &Applier{options: ApplyOptions{Rate: tt.rate}}, ctx: tt.ctx}
 		more := make(chan dueRow, 1)
-		more <- dueRow{PlanRow: due("2")}
+		more <- dueRow{PlanRow: new(due("2"))}
 		if _, found := s.next(call{err: tt.err}, more); found != tt.want {
 			t.Errorf("%s: a row is claimed: %v", name, found)
 		}

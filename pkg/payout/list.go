@@ -28,8 +28,8 @@ const (
 type reading struct {
 	filter  api.WithdrawalFilter
 	status  journal.AccountStatus
-	newest  *journal.Record           // an accepted order that must be on the list; nil: none
-	sought  map[string]journal.Record // a record of newest may have one of their order ids, which is a conflict
+	newest  *journal.Record                  // an accepted order that must be on the list; nil: none
+	sought  map[string]*api.CreateWithdrawal // a record of newest may have one of their order ids, which is a conflict
 	surplus int64                     // how many withdrawals the service counts and does not show, as a person has accepted
 	see     func(listed) (more bool)
 	// anyTotal makes a reading complete although the service counts more than it shows.

@@ -6,16 +6,17 @@ import (
 	"time"
 
 	"example.com/till/internal/journal"
+	"example.com/till/pkg/api"
 )
 
 // A question is what the service's list is asked: about which orders.
 type question struct {
 	sender   *Sender
-	sought   map[string]journal.Record // by order id
-	cut      map[int64]string          // their order ids by what is left of them in 32 bits
-	unknown  []string                  // those of them that are unknown
-	from     string                    // how far back the list is read for them
-	accepted journal.Exceptions        // what a person has accepted of the list when it is asked
+	sought   map[string]*api.CreateWithdrawal // what was sent or is to be sent, by order id; there may be a million
+	cut      map[int64]string                 // their order ids by what is left of them in 32 bits
+	unknown  []string                         // those of them that are unknown
+	from     string                           // how far back the list is read for them
+	accepted journal.Exceptions               // what a person has accepted of the list when it is asked
 
 	// Before orders are sent:
 	status  journal.AccountStatus
@@ -25,7 +26,7 @@ type question struct {
 }
 
 func (s *Sender) newQuestion(orders ...journal.Record) *question {
-	q := &question{sender: s, sought: map[string]journal.Record{}, cut: map[int64]string{}, from: s.options.Since}
+	q := &question{sender: s, sought: map[string]*api.CreateWithdrawal{}, cut: map[int64]string{}, from: s.options.Since}
 	for _, o := range orders {
 		q.add(o)
 	}
@@ -34,16 +35,17 @@ func (s *Sender) newQuestion(orders ...journal.Record) *question {
 
 // add adds an order. If it is older than SinceTime, the list is read to its beginning.
 func (q *question) add(o journal.Record) {
-	if q.seek(o); o.State == StateUnknown {
+	w := requestOf(o.Order)
+	if q.seek(&w); o.State == StateUnknown {
 		q.unknown = append(q.unknown, o.OrderID)
 	}
 	q.from = q.sender.since(q.from, o)
 }
 
-func (q *question) seek(o journal.Record) {
-	q.sought[o.OrderID] = o
-	for _, n := range cutTo32(parseID(o.OrderID)) {
-		q.cut[n] = o.OrderID
+func (q *question) seek(w *api.CreateWithdrawal) {
+	q.sought[w.ExternalOrderID] = w
+	for _, n := range cutTo32(parseID(w.ExternalOrderID)) {
+		q.cut[n] = w.ExternalOrderID
 	}
 }
 
@@ -59,14 +61,14 @@ func (s *Sender) newLookup(ctx context.Context) (*question, error) {
 	return q, err
 }
 
-// addRow adds an order, which is to be sent or not.
-func (q *question) addRow(o journal.Record, send bool) {
+// addRow adds an order, whose withdrawal is to be sent or not.
+func (q *question) addRow(o journal.Record, w *api.CreateWithdrawal, send bool) {
 	switch {
 	case o.State == StateUnknown:
 		q.add(o)
 	case send && !q.never:
 		q.sends = append(q.sends, o.OrderID)
-		if q.seek(o); o.InDoubt() { // the attempt in doubt is as old as the order
+		if q.seek(w); o.InDoubt() { // the attempt in doubt is as old as the order
 			q.from = q.sender.since(q.from, o)
 		}
 	case o.State == StateRejected, o.State == StatePlanned && len(o.Attempts) > 0:
@@ -117,7 +119,7 @@ func (s *Sender) lookup(ctx context.Context, w withdrawal) (sent Sent, found boo
 	if o.State == "" {
 		o = journal.Record{Order: Order{OrderID: w.request.ExternalOrderID, Content: contentOf(w.request)}}
 	}
-	l.addRow(o, true)
+	l.addRow(o, &w.request, true)
 	listed, err := l.ask(ctx)
 	records := listed.records[o.OrderID]
 	if err != nil || len(records) == 0 {

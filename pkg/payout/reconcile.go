@@ -220,10 +220,12 @@ func (s *Sender) ReconcileRun(ctx context.Context, run string) (settled Settled,
 		filter = Filter{Runs: true, States: []State{StateUnknown}}
 	}
 	q := s.newQuestion()
+	paid := map[string]bool{} // before the reading begins
 	for o, err := range s.ledger.Orders(ctx, filter) {
 		if err != nil {
 			return Settled{}, err
 		}
+		paid[o.OrderID] = o.State == StateAccepted
 		if o.State != StateSending {
 			q.add(o)
 		}
@@ -244,7 +246,7 @@ func (s *Sender) ReconcileRun(ctx context.Context, run string) (settled Settled,
 	}
 	for o, err := range s.ledger.Orders(ctx, filter) {
 		records := found.records[o.OrderID]
-		accepted := o.State == StateAccepted && q.sought[o.OrderID].State != StateAccepted // since the reading began
+		accepted := o.State == StateAccepted && !paid[o.OrderID] // since the reading began
 		switch {
 		case err != nil:
 		case o.State == StateSending, o.Sent.After(begun.At), accepted && len(records) == 0:

@@ -366,6 +366,29 @@ func TestFieldsDisagree(t *testing.T) {
 	}
 }
 
+// heap returns the size of the heap after a garbage collection.
+func heap() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// TestManySought checks that a row that is sought takes little memory beside that of the plan.
+func TestManySought(t *testing.T) {
+	q, rows := newDesk(t).newQuestion(), dueTo(50_000)
+	before := heap()
+	for i := range rows {
+		w := &rows[i].CreateWithdrawal
+		q.addRow(journal.Record{Order: Order{OrderID: w.ExternalOrderID, State: StatePlanned, Content: contentOf(*w)}}, w, true)
+	}
+	if took := (int(heap()) - int(before)) / len(rows); took > 128 {
+		t.Errorf("it takes %d bytes", took)
+	}
+	runtime.KeepAlive(q)
+	runtime.KeepAlive(rows)
+}
+
 // TestLongList checks that a long list takes no more memory than a short one, however many of its records are
 // sought.
 func TestLongList(t *testing.T) {
@@ -375,12 +398,6 @@ func TestLongList(t *testing.T) {
 	q := d.newQuestion()
 	for n := range pages {
 		q.add(journal.Record{Order: Order{OrderID: fmt.Sprint(900000 + n*size + 7)}})
-	}
-	heap := func() uint64 {
-		var m runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&m)
-		return m.HeapAlloc
 	}
 	before := heap()
 	found, err := d.ask(t.Context(), q)
