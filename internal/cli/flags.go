@@ -85,7 +85,7 @@ func placeholder(f *pflag.Flag) string {
 }
 
 // checkFlags refuses values that are empty and flags that are given twice, in a command's own flags and the
-// global ones.
+// global ones. Of a list with commas it takes off the blanks beside them.
 func checkFlags(flags *pflag.FlagSet) (err error) {
 	flags.Visit(func(f *pflag.Flag) {
 		list, isList := f.Value.(pflag.SliceValue)
@@ -94,6 +94,12 @@ func checkFlags(flags *pflag.FlagSet) (err error) {
 			values = list.GetSlice()
 		} else if f.Value.Type() == "string" {
 			values = []string{f.Value.String()}
+		}
+		if f.Value.Type() == "stringSlice" {
+			for i, value := range values {
+				values[i] = strings.TrimSpace(value)
+			}
+			list.Replace(values)
 		}
 		times, _ := f.Value.(*counted)
 		switch {

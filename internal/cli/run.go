@@ -188,7 +188,7 @@ func printError(a *cmdutil.App, r exit.Error, global *pflag.FlagSet) {
 	if a.JSON.Load() {
 		kind := exit.KindOf(r.Code)
 		line := errorContent{Kind: kind.Kind, ExitCode: r.Code, Rule: r.Rule, Message: r.Msg,
-			Hint: cmdutil.NewHintLine(todo), Retryable: kind.Retryable, Details: r.Details, About: r.About.Or(a.Subject)}
+			Hint: cmdutil.NewHintLine(todo), Retryable: r.Retryable(), Details: r.Details, About: r.About.Or(a.Subject)}
 		if r.Call != nil {
 			line.Status = r.Call.Status
 			if r.Call.Envelope {

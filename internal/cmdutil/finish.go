@@ -135,7 +135,7 @@ func (a *App) Finish(cmd *cobra.Command, r exit.Error) *Finished {
 		return nil
 	}
 	f := &Finished{Command: cmdline.CommandName(cmd), ExitCode: r.Code, Kind: exit.KindOf(r.Code).Kind, Rule: r.Rule,
-		Message: r.Msg, Hint: NewHintLine(r.Hint), Retryable: exit.KindOf(r.Code).Retryable, About: r.About.Or(a.Subject), Amounts: a.Amounts,
+		Message: r.Msg, Hint: NewHintLine(r.Hint), Retryable: r.Retryable(), About: r.About.Or(a.Subject), Amounts: a.Amounts,
 		began: a.Began, ended: a.IO.Now()}
 	f.Started, f.Ended = views.Moment(f.began), views.Moment(f.ended)
 	f.Seconds = f.ended.Sub(f.began).Round(time.Millisecond).Seconds()

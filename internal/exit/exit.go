@@ -138,6 +138,16 @@ func (f *Error) Error() string { return f.Msg }
 // Unwrap returns the cause.
 func (f *Error) Unwrap() error { return f.Err }
 
+// Retryable reports whether the same command again may help. If only some of it was done, the call that failed
+// decides.
+func (f *Error) Retryable() bool {
+	code := f.Code
+	if code == Partial && f.Call != nil {
+		code, _ = explainCall(f.Call)
+	}
+	return KindOf(code).Retryable
+}
+
 // WithPrintError adds the message of printed, a failure to print the output, to the error found. The error
 // found is about money, so it decides the exit code. That a reader has gone is not worth a word.
 func WithPrintError(found, printed error) error {

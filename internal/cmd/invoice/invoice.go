@@ -166,6 +166,10 @@ func inviteCreateCommand(a *cmdutil.App) *cobra.Command {
 		invite, err := cmdutil.Create(s, func(ctx context.Context, client *api.Client) (api.Invite, error) {
 			return client.Invites.Create(ctx, uuid)
 		})
+		if err != nil && exit.Explain(err).Code == exit.Unknown {
+			s.Subject.ID = uuid
+			return exit.Failure(exit.Unknown, err, err.Error(), "do not make it again; see whether it is there", "invite", "get", uuid)
+		}
 		if err != nil {
 			return err
 		}

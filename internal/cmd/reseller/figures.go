@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -301,7 +300,12 @@ func balancesIn(m money.Registry, record json.RawMessage) (amounts []api.Amount,
 			}
 		}
 	case json.Unmarshal(record, &named) == nil:
-		amounts = slices.Collect(maps.Values(named))
+		for code, a := range named {
+			if !strings.EqualFold(code, a.Code) { // such as "held"
+				return nil, false
+			}
+			amounts = append(amounts, a)
+		}
 	default:
 		return nil, false
 	}

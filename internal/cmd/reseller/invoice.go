@@ -255,7 +255,7 @@ func endsList(err error) bool {
 func (l *invoiceList) chosen(all iter.Seq2[api.Invoice, error]) iter.Seq2[api.Invoice, error] {
 	wanted := func(status string) bool {
 		return slices.ContainsFunc(l.statuses, func(asked string) bool {
-			return strings.EqualFold(strings.TrimSpace(status), strings.TrimSpace(asked))
+			return strings.EqualFold(strings.TrimSpace(status), asked)
 		})
 	}
 	return func(yield func(api.Invoice, error) bool) {

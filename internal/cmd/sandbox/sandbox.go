@@ -252,7 +252,7 @@ func (flags serverFlags) options(s *cmdutil.Session) ([]sandbox.Option, error) {
 		return opts, err
 	}
 	if info, err := os.Stat(flags.state); err == nil && info.Size() > 0 && flags.seed != "" {
-		s.Note("%s already has a state, which --seed does not change: use till sandbox reset", flags.state)
+		s.Note("%s already has a state, which --seed does not change: move the file away to begin with the seed", flags.state)
 	}
 	if dir, err := os.Stat(filepath.Dir(flags.state)); err != nil || !dir.IsDir() {
 		return nil, exit.UsageError(fmt.Sprintf("--state: there is no directory %s", filepath.Dir(flags.state)),
