@@ -41,7 +41,7 @@ func applyCommand(a *cmdutil.App) *cobra.Command {
 		if err := flags.check(s.Cmd, args[0]); err != nil {
 			return err
 		}
-		plan, err := payout.OpenPlan(args[0])
+		plan, err := openPlan(args[0])
 		if err != nil {
 			return err
 		}
@@ -69,7 +69,7 @@ func applyCommand(a *cmdutil.App) *cobra.Command {
 // Sending makes short-lived garbage many times faster than a list does, and a run is worth some more memory, beside
 // that of its rows.
 const (
-	sendingMemory    = 128 << 20
+	sendingMemory    = 80 << 20
 	memoryForRow     = 280
 	sendingGCPercent = 400
 )

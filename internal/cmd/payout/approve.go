@@ -39,7 +39,7 @@ func approveCommand(a *cmdutil.App) *cobra.Command {
 		Short:             "Approve a plan: sign it with an SSH key",
 		ValidArgsFunction: cmdline.FileNames,
 	}, func(s *cmdutil.Session, out cmdutil.Output[signedPlan], args []string) error {
-		plan, err := payout.OpenPlan(args[0])
+		plan, err := openPlan(args[0])
 		if err != nil {
 			return err
 		}

@@ -187,7 +187,7 @@ func layoutCommand(a *cmdutil.App) *cobra.Command {
 // look returns the layout that a file of payments seems to have, or with which the file of a plan was read.
 func (f *layoutFlags) look(s *cmdutil.Session, file string) (l sheet.Layout, err error) {
 	if strings.HasSuffix(file, ".plan") {
-		p, err := payout.OpenPlan(file)
+		p, err := openPlan(file)
 		if err == nil && p.Layout == nil {
 			err = exit.UsageError(file+" has no layout: its file had till's own columns", "plan such a file as it is")
 		}

@@ -209,6 +209,16 @@ const planMemory = 320 << 20
 // planGCPercent is low since most of what a plan takes stays: collecting the rest more often costs little time.
 const planGCPercent = 30
 
+func roomForPlan() {
+	debug.SetMemoryLimit(planMemory)
+	debug.SetGCPercent(planGCPercent)
+}
+
+func openPlan(path string) (*payout.Plan, error) {
+	roomForPlan()
+	return payout.OpenPlan(path)
+}
+
 // makePlan makes the plan of a file. The journal remembers who must approve it.
 func makePlan(s *cmdutil.Session, file string, flags planFlags, approvals approval.Policy) (made payout.Made, err error) {
 	if flags.Layout, err = flags.choose(s); err != nil {
@@ -229,8 +239,7 @@ func makePlan(s *cmdutil.Session, file string, flags planFlags, approvals approv
 	if file == "-" && terminal.Of(s.IO.In) != nil {
 		s.Note("type the rows, and Ctrl-D on a line of its own when they are all there")
 	}
-	debug.SetMemoryLimit(planMemory)
-	debug.SetGCPercent(planGCPercent)
+	roomForPlan()
 	flags.Layout.NoOrderIDs = flags.Batch != ""
 	if flags.Rows, err = flags.rows(in, flags.Layout); err != nil {
 		return made, exit.UsageError(fmt.Sprintf("%s cannot be read: %v", name, err), "name the file of the rows")
@@ -271,7 +280,7 @@ func plan(s *cmdutil.Session, file string, flags planFlags, out cmdutil.Output[p
 		s.NoteCommand([]string{"payout", "approve", made.Path}, "%s must approve this plan:", cmdutil.CountOf(n, "person"))
 	}
 	if onScreen(s) {
-		p, err := payout.OpenPlan(made.Path)
+		p, err := openPlan(made.Path)
 		if err != nil {
 			return err
 		}

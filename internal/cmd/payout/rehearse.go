@@ -36,7 +36,7 @@ func rehearseCommand(a *cmdutil.App) *cobra.Command {
 		Short:             "Pay a plan in a sandbox of its own, where things go wrong",
 		ValidArgsFunction: cmdline.FileNames,
 	}, func(s *cmdutil.Session, out cmdutil.Output[rehearsal], args []string) error {
-		plan, err := payout.OpenPlan(args[0])
+		plan, err := openPlan(args[0])
 		if err != nil {
 			return err
 		}

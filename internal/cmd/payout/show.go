@@ -56,7 +56,7 @@ func show[T any](
 	if err != nil {
 		return err
 	}
-	p, err := payout.OpenPlan(path)
+	p, err := openPlan(path)
 	if err == nil {
 		err = p.CheckLife(s.IO.Now())
 	}
