@@ -16,6 +16,7 @@ import (
 // What was accepted.
 const (
 	acceptedWithdrawal = "withdrawal" // the subject is its id or, without one, the text of its record
+	acceptedOrder      = "order"      // the subject is an order id of such a withdrawal
 	acceptedSurplus    = "surplus"    // the subject is how many withdrawals the list counts and does not show
 	acceptedMerchant   = "merchant"   // the subject is the merchant's id
 	acceptedLosses     = "losses"     // that the journal may lack records; without a subject
@@ -25,6 +26,7 @@ const (
 // Exceptions are what persons have accepted about an account, or accept with one decision.
 type Exceptions struct {
 	Withdrawals map[string]bool // by the id or, without one, the text of the record
+	OrderIDs    []string        // that they show; only for Accept
 	Surplus     int64           // how many withdrawals the list counts and does not show
 	NoList      bool            // the service does not show its list
 }
@@ -46,6 +48,13 @@ func (l *Ledger) Exceptions(ctx context.Context) (a Exceptions, err error) {
 	return a, t.err
 }
 
+// OrderAccepted reports whether a withdrawal that was accepted shows an order id, which the journal may not have.
+func (l *Ledger) OrderAccepted(ctx context.Context, orderID string) (bool, error) {
+	t := l.j.read(ctx)
+	n := one[int](t, `SELECT count(*) FROM acceptances WHERE account = ?1 AND what = ?2 AND subject = ?3`, l.number(t), acceptedOrder, orderID)
+	return n > 0, t.err
+}
+
 // Accept records a person's decision about the whole list. Nothing that was noted about the account keeps it
 // from sending after that, see Agree.
 func (l *Ledger) Accept(ctx context.Context, a Exceptions, reason string) error {
@@ -55,6 +64,9 @@ func (l *Ledger) Accept(ctx context.Context, a Exceptions, reason string) error 
 	}
 	for _, id := range slices.Sorted(maps.Keys(a.Withdrawals)) {
 		subjects = append(subjects, [2]string{acceptedWithdrawal, id})
+	}
+	for _, id := range a.OrderIDs {
+		subjects = append(subjects, [2]string{acceptedOrder, id})
 	}
 	return l.accept(ctx, reason, subjects, (*tx).agree)
 }

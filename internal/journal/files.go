@@ -138,7 +138,7 @@ func checkWay(path string) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		bad, err = place.Way(filepath.Dir(path))
 	}
-	if err != nil || bad == nil || bad.Info.Mode().IsRegular() {
+	if err != nil || bad == nil || bad.Info.Mode()&(fs.ModeDir|fs.ModeSymlink) == 0 {
 		return err
 	}
 	if bad.Info.Mode()&fs.ModeSymlink != 0 {

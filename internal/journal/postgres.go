@@ -320,7 +320,7 @@ func (d *postgresDialect) reason(err error) string {
 				return pooled
 			}
 		case "55P03":
-			return fmt.Sprintf("is locked by another program for more than %v; end that program, or wait and run the command again", d.wait)
+			return fmt.Sprintf("is locked by another program for more than %v; end that program, or wait", d.wait)
 		}
 		return fmt.Sprintf("cannot be used: %s (%s)", server.Message, server.Code)
 	}

@@ -257,9 +257,9 @@ func (d *sqliteDialect) explain(err error) string {
 	}
 	switch code & 0xff {
 	case sqlite3.SQLITE_FULL:
-		return "cannot be written: the disk is full; free some room and run the command again"
+		return "cannot be written: the disk is full; free some room"
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
-		return fmt.Sprintf("is locked by another program for more than %v; end that program, or wait and run the command again", d.wait)
+		return fmt.Sprintf("is locked by another program for more than %v; end that program, or wait", d.wait)
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
 		return fmt.Sprintf("is damaged (%v); restore a copy of it, and compare that with the service's list: till journal check", err)
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"example.com/till/pkg/payout/order"
@@ -93,7 +94,7 @@ func (e claimed) happens(o *Record) (line order.Event, err error) {
 	switch {
 	case !sendable:
 		return line, &Error{Kind: Exists, Order: *o, Same: same, Alive: o.State == order.Sending}
-	case !same && (e.SameContent || o.InDoubt()): // what may have been taken is sent again with the same content, or not at all
+	case !same && (e.SameContent || o.InDoubt() || o.Run != ""): // what may have been taken, or is a run's, is sent as it was, or not at all
 		return line, &Error{Kind: Exists, Order: *o}
 	}
 	o.State, o.Content, o.Callback, o.Note, o.Reference = order.Sending, e.Content, e.Callback, e.Note, e.Reference
@@ -259,8 +260,9 @@ func (e listed) happens(o *Record) (order.Event, error) {
 		return line, nil
 	}
 	differs := e.differs(o)
-	confirmed := o.State == order.Accepted && differs == ""
-	if o.State == order.Conflict || confirmed && o.Resolved == nil { // a person decides, or nothing is new
+	accepted, decided := o.State == order.Accepted, o.Resolved != nil
+	although := accepted && decided && differs != "" && strings.Contains(o.Resolved.Reason, differs)
+	if o.State == order.Conflict || accepted && differs == "" && !decided || although { // a person decides or has decided, or nothing is new
 		return line, nil
 	}
 	o.show(e.Withdrawal)

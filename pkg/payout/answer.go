@@ -57,7 +57,7 @@ func (a answer) with(earlier answer) answer {
 
 // agrees reports whether two readings have shown the same. Amounts are compared only if they are shown in the
 // unit that was sent, because the rate between two units may change.
-func (a answer) agrees(o answer, sought map[string]*api.CreateWithdrawal) bool {
+func (a answer) agrees(o answer, sought map[int64]*api.CreateWithdrawal) bool {
 	if (a.lack == nil) != (o.lack == nil) || len(a.records) != len(o.records) || len(a.foreign) != len(o.foreign) || !maps.Equal(a.nameless, o.nameless) {
 		return false
 	}
@@ -67,7 +67,7 @@ func (a answer) agrees(o answer, sought map[string]*api.CreateWithdrawal) bool {
 		})
 	}
 	for orderID, records := range a.records {
-		others, sent := o.records[orderID], sought[orderID].Amount
+		others, sent := o.records[orderID], sought[parseID(orderID)].Amount
 		if slices.ContainsFunc(records, func(r record) bool { return !shows(others, r, sent) }) ||
 			slices.ContainsFunc(others, func(r record) bool { return !shows(records, r, sent) }) {
 			return false
@@ -75,6 +75,9 @@ func (a answer) agrees(o answer, sought map[string]*api.CreateWithdrawal) bool {
 	}
 	return true
 }
+
+// proves reports whether an order that the answer does not show is not on the list.
+func (a answer) proves() bool { return a.unproven == nil && len(a.nameless) == 0 }
 
 // undecided returns the error for orders that the answer does not show, if it cannot say that they are not on
 // the list; nil: it can.
@@ -120,12 +123,12 @@ func (q *question) see(a *answer, w listed, foreign bool) {
 	for _, n := range numbers {
 		id := formatID(n)
 		whole := q.cut[n]
-		if _, found := q.sought[id]; !found && whole == "" {
+		if q.sought[n] == nil && whole == 0 {
 			continue
 		}
 		r = w.record()
-		switch _, found := q.sought[id]; {
-		case !found: // it may be an order whose id does not fit into 32 bits at the service
+		switch {
+		case q.sought[n] == nil: // it may be an order whose id does not fit into 32 bits at the service
 			mayBeAny = q.sender.differs(contentOf(*q.sought[whole]), r) == ""
 		case foreign && !accepted:
 			a.foreign[id] = r
@@ -140,7 +143,7 @@ func (q *question) see(a *answer, w listed, foreign bool) {
 		a.nameless[w.mark()] = w.String()
 		r = recordOf(w.Withdrawal)
 		for _, id := range q.unknown {
-			if w.ID != "" && q.sender.differs(contentOf(*q.sought[id]), r) == "" {
+			if w.ID != "" && q.sender.differs(contentOf(*q.sought[parseID(id)]), r) == "" {
 				a.alike[id] = w.ID
 			}
 		}
@@ -209,10 +212,10 @@ func parseTime(text string) time.Time {
 // returns nil if there is none, or if that order is older than the reading goes back. It skips the sought
 // orders that only a person has said to be accepted: the reading is to find out whether that is true.
 func (s *Sender) witness(
-	ctx context.Context, newest *journal.Record, from string, sought map[string]*api.CreateWithdrawal,
+	ctx context.Context, newest *journal.Record, from string, sought map[int64]*api.CreateWithdrawal,
 ) (*journal.Record, error) {
 	doubted := func(o journal.Record) bool {
-		_, asked := sought[o.OrderID]
+		_, asked := sought[parseID(o.OrderID)]
 		return asked && o.Resolved != nil
 	}
 	if newest != nil && doubted(*newest) {

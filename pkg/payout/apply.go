@@ -203,7 +203,7 @@ func (a *Applier) withOrders(ctx context.Context, rows []PlanRow) (part []dueRow
 		switch {
 		case err != nil:
 		case found && !o.Content.Same(content):
-			err = a.sender.otherContent(o, content, "make a plan that gives this row another order id, or see what it was")
+			err = a.sender.otherContent(o, content, "make a plan that gives this row another order id")
 		case !found && a.Begun() && !a.run.New:
 			err = a.otherRows()
 		case !found:

@@ -3,6 +3,7 @@ package payout
 import (
 	"context"
 	"fmt"
+	"io"
 	"time"
 
 	"example.com/till/internal/journal"
@@ -21,8 +22,11 @@ func (a *Applier) alone(ctx context.Context) error {
 	return &journal.Error{Kind: journal.Busy, Run: living[0].Run, User: living[0].User, Host: living[0].Host}
 }
 
-// checkRows refuses rows that are not those of the run, or not within the limits.
+// checkRows refuses rows that are not those of the plan's file or of the run, or not within the limits.
 func (a *Applier) checkRows(ctx context.Context) error {
+	if _, err := a.plan.WriteTo(io.Discard); err != nil {
+		return err
+	}
 	if a.Begun() {
 		if err := a.compareRows(ctx, a.run); err != nil {
 			return err
@@ -86,7 +90,7 @@ func (a *Applier) checkBatch(ctx context.Context) error {
 			err = plan.CheckLife(s.now())
 		}
 		if err == nil && plan.Expired(s.now()) {
-			err = refused(RulePlanExpired, "the plan has expired at %s, before it was begun",
+			err = refused(RulePlanExpired, "the plan expired at %s, before it was begun",
 				plan.Expires.UTC().Format(time.RFC3339)).hint("make a new plan, and look at it again")
 		}
 	}

@@ -315,6 +315,7 @@ func TestOpenRefuses(t *testing.T) {
 			w.request.Amount.Minor++
 			d.bring(w, outAccepted("w9"))
 		}, rule: RuleOrderID},
+		"rows that are no longer those of the file": {arrange: func(d *desk, p *Plan) { p.Rows[1].Amount.Minor++ }, rule: RulePlanChanged},
 		"a newer batch run": {change: may(""), rule: RuleBatchChanged,
 			arrange: func(d *desk, p *Plan) { d.mustApply(d.plan(may(""), due("9")), ApplyOptions{}) }},
 		"the same batch run": {change: may(""), arrange: func(d *desk, p *Plan) { d.mustApply(p, ApplyOptions{}) }},
@@ -791,6 +792,7 @@ func TestRunStopsAt(t *testing.T) {
 		"refused/" + RuleOrderID: {sent: []string{"101", "102"}, arrange: func(d *desk) {
 			changed, other := asked("103"), d.another()
 			changed.request.Amount.Minor = 1
+			d.bring(asked("103"), outRejected) // before the run, and so not as one of its rows
 			d.s.onCreate = during("102", func() { other.bring(changed, outRejected) })
 		}},
 		"refused/" + RuleAccount: {arrange: func(d *desk) { // with the running sender's own journal, as if by another process
@@ -814,6 +816,20 @@ func TestRunStopsAt(t *testing.T) {
 			d.wantArrived()
 		}
 	}
+}
+
+// TestRowIsNoOtherWithdrawal checks that a row that a run is to send is not sent with other content beside it.
+func TestRowIsNoOtherWithdrawal(t *testing.T) {
+	d, other := newDesk(t), asked("101")
+	p := d.plan(nil, due("101"))
+	x, tally := d.begun(p, ApplyOptions{})
+	other.request.Amount.Minor++
+	wantKind(t, errorOf(d.send(other)), Refused, RuleOrderID, "still pays it as it was", "payout status "+p.Name())
+	if err := errorOf(d.ledger.Claim(t.Context(), d.claim(other))); !errors.Is(err, journal.Exists) {
+		t.Error(err)
+	}
+	ok(t, x.Send(t.Context(), t.Context(), tally))
+	d.wantArrived("101")
 }
 
 // TestUnknownBeforeTheFirstRow checks that nothing is sent if an order of the run has become unknown after

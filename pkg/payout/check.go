@@ -191,7 +191,7 @@ func (x *comparing) whyDifferent(o journal.Record, w listed) string {
 	case !r.bearsOnly(o.OrderID) && !named:
 		return fmt.Sprintf("its order id is %q, and %s was sent", strings.TrimSpace(r.text), o.OrderID)
 	case o.State == StateConflict:
-		return fmt.Sprintf("it was in conflict because %s; the list agrees with the order now, which a person settles with till withdraw resolve %s --paid-as %s",
+		return fmt.Sprintf("it was in conflict because %s; this record agrees with the order now, which a person settles with till withdraw resolve %s --paid-as %s",
 			o.Reason, o.OrderID, o.ID)
 	}
 	return ""
@@ -212,6 +212,9 @@ func (s *Sender) Accept(ctx context.Context, c Comparison, reason string) (err e
 	for _, d := range c.Differences {
 		if d.Order == nil || !d.Missing() {
 			a.Withdrawals[d.mark] = true
+		}
+		if d.Order == nil && d.Record != nil {
+			a.OrderIDs = append(a.OrderIDs, listed{Withdrawal: *d.Record}.orderIDs()...)
 		}
 	}
 	return accountChanged(s.ledger.Accept(ctx, a, reason))

@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
+	"example.com/till/internal/address"
 	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout/sheet"
 )
 
 // A Currency is what you know of a currency beyond the service's interface.
@@ -31,6 +34,17 @@ func registryOf(added []Currency) money.Registry {
 		entries[i] = money.Entry(c)
 	}
 	return money.NewRegistry().With(entries...)
+}
+
+// checkCurrencies refuses an addition that says what none can have.
+func checkCurrencies(added []Currency) error {
+	for _, c := range added {
+		if c.Decimals < money.Unknown || c.Decimals > api.MaxDecimals || !slices.Contains(append(address.Formats(), ""), c.AddressFormat) {
+			return failed(Invalid, "the currency %q cannot have %d decimals and the address format %q", c.Code, c.Decimals, c.AddressFormat).
+				hint("give it 0 to 18 decimals, or -1 if they are unknown, and a format that till currency set knows, or none")
+		}
+	}
+	return nil
 }
 
 // Limits restrict amounts and addresses. The zero Limits allow everything but addresses that look mistyped.
@@ -77,6 +91,11 @@ func (l Limits) check(m money.Registry, requests iter.Seq[api.CreateWithdrawal])
 		}
 		if err == nil && m.LacksMemo(r.Currency, r.Address, r.Memo) {
 			err = fmt.Errorf("a withdrawal in %s needs one, or it may never arrive", r.Currency.Code)
+		}
+		for name, text := range map[string]string{"address": r.Address, "memo": r.Memo} {
+			if sheet.IsSpoiled(text) {
+				field, err = name, fmt.Errorf("a spreadsheet has changed it to %s", sheet.Quote(text))
+			}
 		}
 		if err != nil {
 			return failed(Invalid, "order %s: its %s: %w", r.ExternalOrderID, field, err).about(r.ExternalOrderID, "").

@@ -24,7 +24,7 @@
 // # Errors
 //
 // Every error is an *Error with a Kind, for errors.As, and is one of ErrUnknown, ErrRefused and the others
-// for errors.Is. If the context ends before anything is sent, its error is returned, or an *api.Error. After
+// for errors.Is. If the context ends before anything is sent, its error is in the chain. After
 // ErrUnknown, an order may have been paid. It stays unknown until the service's list shows it, or a person
 // decides with Check and Resolve:
 //

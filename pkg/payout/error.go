@@ -257,15 +257,24 @@ func describe(m money.Registry, c Content) string {
 	return text
 }
 
-// otherContent refuses an order that the journal has with other content, with the advice to take another
-// order id. For an unknown order that would pay again what may have been paid, so it has to be settled first.
+// otherContent refuses an order that the journal has with other content.
 func (s *Sender) otherContent(o journal.Record, c Content, another string) error {
 	e := refused(RuleOrderID, "order %s is %s in the journal with other content: %s, and not %s", o.OrderID,
 		stateText(o.State), describeSent(s.money, o.Order), describe(s.money, c))
-	if o.State == StateUnknown {
-		return e.hint("find out first what became of it with", "withdraw", "reconcile", o.OrderID)
+	e.Hint = insteadOf(o, another)
+	return e
+}
+
+// insteadOf returns the hint for a withdrawal that cannot have the order id of o, with the advice to take another one
+// if that cannot pay what o has paid, may have paid or will pay.
+func insteadOf(o journal.Record, another string) Hint {
+	switch {
+	case o.State == StateUnknown, o.State == StateSending, o.State == StateConflict:
+		return NewHint("find out first what became of it with", "withdraw", "reconcile", o.OrderID)
+	case o.State == StatePlanned && o.Run != "":
+		return NewHint("run "+o.Run+" still pays it as it was; "+another+" only if its plan is never applied again; see", "payout", "status", o.Run)
 	}
-	return e.hint(another, "journal", "show", o.OrderID)
+	return NewHint(another+", or see what it was", "journal", "show", o.OrderID)
 }
 
 // unsettled returns the error for an order that is in conflict, unknown or being sent.
@@ -294,7 +303,7 @@ func unrecorded(orderID string, out journal.Outcome, err error) error {
 		what = "its outcome (" + out.Reason + ")"
 	}
 	if out.Withdrawal != "" {
-		what = "that the service accepted it as " + out.Withdrawal
+		what = "its acceptance as " + out.Withdrawal
 	}
 	return failed(Unknown, "order %s was sent, and %s could not be recorded: %w", orderID, what, err).
 		about(orderID, out.Withdrawal).
@@ -336,8 +345,7 @@ func accountChanged(err error) error {
 // unproven refuses to decide with a list that cannot prove that an order is not on it, and that hardly will.
 func unproven(msg string, err error) error {
 	return refused(RuleList, "%s", msg).because(err).
-		hint("look at the list; if nothing on it is an order of this journal, record that (or send with --lookup never, relying on this journal alone)",
-			"journal", "check", "--accept", "REASON")
+		hint("look at the list; if none of the orders in question is on it, record that", "journal", "check", "--accept", "REASON")
 }
 
 // otherMerchant returns the error for a record of another merchant than the account's.

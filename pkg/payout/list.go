@@ -28,9 +28,9 @@ const (
 type reading struct {
 	filter  api.WithdrawalFilter
 	status  journal.AccountStatus
-	newest  *journal.Record                  // an accepted order that must be on the list; nil: none
-	sought  map[string]*api.CreateWithdrawal // a record of newest may have one of their order ids, which is a conflict
-	surplus int64                     // how many withdrawals the service counts and does not show, as a person has accepted
+	newest  *journal.Record                 // an accepted order that must be on the list; nil: none
+	sought  map[int64]*api.CreateWithdrawal // a record of newest may have one of their order ids, which is a conflict
+	surplus int64                           // how many withdrawals the service counts and does not show, as a person has accepted
 	see     func(listed) (more bool)
 	// anyTotal makes a reading complete although the service counts more than it shows.
 	anyTotal bool
@@ -229,7 +229,7 @@ func (r *reading) record(w listed) {
 	r.newestSeen = r.newestSeen || isNewest && r.newest.Resolved != nil
 	for _, id := range w.orderIDs() {
 		if isNewest {
-			_, other := r.sought[id]
+			_, other := r.sought[parseID(id)]
 			r.newestSeen = r.newestSeen || other || id == r.newest.OrderID
 		}
 		if r.unshown[id] && r.shown[id] == "" && w.ID != "" && !r.foreign(w) {

@@ -311,7 +311,6 @@ func TestAcceptedIsSought(t *testing.T) {
 	compared, err := d.Compare(t.Context(), api.WithdrawalFilter{}, Filter{})
 	ok(t, err)
 	ok(t, d.Accept(t.Context(), compared, "it belongs to the old shop"))
-	d.options.Lookup = LookupAlways
 	creates := d.s.creates
 	d.send(asked("4711"))
 	d.wantState("4711", StateAccepted)

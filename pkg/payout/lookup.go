@@ -3,6 +3,8 @@ package payout
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"example.com/till/internal/journal"
@@ -12,21 +14,21 @@ import (
 // A question is what the service's list is asked: about which orders.
 type question struct {
 	sender   *Sender
-	sought   map[string]*api.CreateWithdrawal // what was sent or is to be sent, by order id; there may be a million
-	cut      map[int64]string                 // their order ids by what is left of them in 32 bits
-	unknown  []string                         // those of them that are unknown
-	from     string                           // how far back the list is read for them
-	accepted journal.Exceptions               // what a person has accepted of the list when it is asked
+	sought   map[int64]*api.CreateWithdrawal // what was sent or is to be sent, by order id; there may be a million
+	cut      map[int64]int64                 // their order ids by what is left of them in 32 bits
+	unknown  []string                        // those of them that are unknown
+	from     string                          // how far back the list is read for them
+	accepted journal.Exceptions              // what a person has accepted of the list when it is asked
 
 	// Before orders are sent:
 	status  journal.AccountStatus
-	never   bool     // only what is unknown is looked up
-	unasked bool     // an order that counts as not taken is not asked about; if the list has it, it becomes unknown
-	sends   []string // the order ids of those that are to be sent
+	never   bool // only what is unknown is looked up
+	unasked bool // an order that counts as not taken is not asked about; if the list has it, it becomes unknown
+	sends   bool // some are to be sent
 }
 
 func (s *Sender) newQuestion(orders ...journal.Record) *question {
-	q := &question{sender: s, sought: map[string]*api.CreateWithdrawal{}, cut: map[int64]string{}, from: s.options.Since}
+	q := &question{sender: s, sought: map[int64]*api.CreateWithdrawal{}, cut: map[int64]int64{}, from: s.options.Since}
 	for _, o := range orders {
 		q.add(o)
 	}
@@ -43,9 +45,10 @@ func (q *question) add(o journal.Record) {
 }
 
 func (q *question) seek(w *api.CreateWithdrawal) {
-	q.sought[w.ExternalOrderID] = w
-	for _, n := range cutTo32(parseID(w.ExternalOrderID)) {
-		q.cut[n] = w.ExternalOrderID
+	id := parseID(w.ExternalOrderID)
+	q.sought[id] = w
+	for _, n := range cutTo32(id) {
+		q.cut[n] = id
 	}
 }
 
@@ -67,7 +70,7 @@ func (q *question) addRow(o journal.Record, w *api.CreateWithdrawal, send bool) 
 	case o.State == StateUnknown:
 		q.add(o)
 	case send && !q.never:
-		q.sends = append(q.sends, o.OrderID)
+		q.sends = true
 		if q.seek(w); o.InDoubt() { // the attempt in doubt is as old as the order
 			q.from = q.sender.since(q.from, o)
 		}
@@ -78,13 +81,20 @@ func (q *question) addRow(o journal.Record, w *api.CreateWithdrawal, send bool) 
 
 // ask asks the list before orders are sent. If there are none, it reads nothing.
 func (q *question) ask(ctx context.Context) (found answer, err error) {
-	if len(q.sends) > 0 {
+	if q.sends {
 		err = q.sender.keepsOrderIDs(ctx, q.status)
 	}
 	if err == nil && len(q.sought) > 0 {
 		if found, err = q.sender.ask(q.sender.observeDate(ctx), q); err == nil {
-			err = found.undecided(q.sends...)
+			err = found.foreignError()
 		}
+	}
+	if err == nil && !found.proves() {
+		var sends []string
+		for _, id := range slices.Sorted(maps.Keys(q.sought)) {
+			sends = append(sends, formatID(id))
+		}
+		err = found.undecided(slices.DeleteFunc(sends, func(id string) bool { return slices.Contains(q.unknown, id) })...)
 	}
 	if err != nil {
 		return answer{}, stayUnknown(q.unknown, err)
@@ -98,6 +108,7 @@ func (q *question) ask(ctx context.Context) (found answer, err error) {
 //   - if the order was attempted before,
 //   - if the journal has nothing accepted for the account: the journal may be new, or the old one lost,
 //   - if the list has had an order that the journal did not know since the two last agreed: there may be more,
+//   - if a person has accepted a withdrawal with its order id,
 //   - if LookupAlways is set,
 //   - or if the journal has lost records. Then it reads the whole list, whatever the options say.
 //
@@ -107,7 +118,11 @@ func (s *Sender) lookup(ctx context.Context, w withdrawal) (sent Sent, found boo
 	if err != nil || l.never {
 		return Sent{}, false, err
 	}
-	decided := l.status.Newest != nil && l.status.Found == 0 && !l.status.Restored && !w.before.Attempted() &&
+	accepted, err := s.ledger.OrderAccepted(ctx, w.request.ExternalOrderID)
+	if err != nil {
+		return Sent{}, false, err
+	}
+	decided := l.status.Newest != nil && l.status.Found == 0 && !l.status.Restored && !w.before.Attempted() && !accepted &&
 		s.options.Lookup != LookupAlways
 	if w.newOrderID || decided {
 		if err = s.keepsOrderIDs(ctx, l.status); err == nil && w.newOrderID {

@@ -139,7 +139,7 @@ func (l *Ledger) MakePlan(ctx context.Context, m PlanInput) (made Made, err erro
 	if m.Now.IsZero() {
 		m.Now = time.Now()
 	}
-	if err := checkPlace(m.Path); err != nil {
+	if err := cmp.Or(checkCurrencies(m.Currencies), checkPlace(m.Path)); err != nil {
 		return made, err
 	}
 	now, known := m.Now.UTC().Truncate(time.Second), registryOf(m.Currencies)

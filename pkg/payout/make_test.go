@@ -304,6 +304,11 @@ func makeHoldsABatchAgainstItsRun(t *testing.T, p *planner) {
 	begin("cccccccc", "june")
 	p.BatchChanged = false
 	plans("bbbbbbbb", a, b)
+	ok(t, p.ledger.Show(t.Context(), map[string]string{open(t, p.Path).Rows[1].ExternalOrderID: "w9"})) // so it is unknown
+	p.BatchChanged = true
+	plans("bbbbbbbb", b)
+	os.Remove(p.Path)
+	p.refused(RuleBatchChanged, head, a) // as b may be paid
 }
 
 // onBoth runs a test with each kind of journal.

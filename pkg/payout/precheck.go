@@ -28,9 +28,10 @@ func (m *maker) compareWithJournal() error {
 		m.warnLookAlikes(m.all())
 	}
 	var other details
+	var worst journal.Record                               // of those with other content
 	for _, err := range m.ledger.Orders(m.ctx, Filter{}) { // not one: there is nothing to compare
 		if err == nil {
-			err = m.compareOrders(&other)
+			err = m.compareOrders(&other, &worst)
 		}
 		if err != nil {
 			return err
@@ -39,8 +40,9 @@ func (m *maker) compareWithJournal() error {
 	}
 	switch {
 	case len(other.list) > 0:
-		return other.of(refused(RuleOrderID, "the journal has order ids of %s with other content", m.Name).
-			hint("give these rows order ids of their own, or see what was sent", "journal", "show", "ORDER"))
+		e := refused(RuleOrderID, "the journal has order ids of %s with other content", m.Name)
+		e.Hint = insteadOf(worst, "give such a row an order id of its own")
+		return other.of(e)
 	case status.Newest == nil:
 		return nil
 	}
@@ -67,8 +69,10 @@ func (m *maker) all() []int {
 	return all
 }
 
-// compareOrders compares the rows with the orders in the journal, some at a time.
-func (m *maker) compareOrders(other *details) error {
+// compareOrders compares the rows with the orders in the journal, some at a time. Of the orders with other content,
+// worst becomes one that may be paid besides a row with another order id.
+func (m *maker) compareOrders(other *details, worst *journal.Record) error {
+	grave := []State{StatePlanned, StateSending, StateConflict, StateUnknown}
 	for rows := range slices.Chunk(m.rows, askedAtOnce) {
 		ids := make([]string, len(rows))
 		for i, r := range rows {
@@ -83,6 +87,9 @@ func (m *maker) compareOrders(other *details) error {
 			switch {
 			case !found:
 			case o.Content.Key() != r.key:
+				if worst.State == "" || slices.Index(grave, o.State) > slices.Index(grave, worst.State) {
+					*worst = o
+				}
 				other.add(sheet.Wrongf(int(r.line), "order_id", "%s is %s in the journal, and is %s", o.OrderID,
 					describeSent(m.money, o.Order), stateText(o.State))...)
 			default:
@@ -129,10 +136,11 @@ func (m *maker) batch() error {
 	}
 	newest := runs[len(runs)-1]
 	m.made.Since = newest.Name
-	if m.BatchChanged {
-		return m.warnUnderWay(runs)
+	err = m.since(newest)
+	if m.BatchChanged && err == nil {
+		err = m.warnUnderWay(runs)
 	}
-	return m.since(newest)
+	return err
 }
 
 // nearBatch refuses a new name that people would take for that of another batch: its rows would be paid again.
@@ -168,9 +176,11 @@ func (m *maker) warnUnderWay(runs []journal.Run) error {
 	return err
 }
 
-// since refuses rows that are not those of a run.
+// since refuses rows that are not those of a run, unless they may differ. A row that has vanished, and may have been
+// paid, has to be settled first: it may be one of the new ones.
 func (m *maker) since(run journal.Run) error {
 	var changes details
+	open := false
 	fresh := make(map[int64]bool, len(m.rows)) // order ids that the run does not have
 	for _, r := range m.rows {
 		fresh[r.id] = true
@@ -183,6 +193,7 @@ func (m *maker) since(run journal.Run) error {
 			delete(fresh, id)
 			continue
 		}
+		open = open || o.State == StateUnknown
 		what := describeSent(m.money, o.Order)
 		if o.Note != "" {
 			what += " (" + o.Note + ")"
@@ -194,9 +205,13 @@ func (m *maker) since(run journal.Run) error {
 			changes.add(sheet.Wrongf(int(r.line), "", "new since run %s: order %d", run.Name, r.id)...)
 		}
 	}
-	if len(changes.list) == 0 {
+	e := refused(RuleBatchChanged, "the rows of batch %s are not those of its run %s", m.Batch, run.Name).
+		hint("if that is meant, add --batch-changed; another batch needs another name")
+	switch {
+	case open:
+		return changes.of(e.hint("find out first what became of the unknown ones with", "payout", "reconcile", run.Name))
+	case m.BatchChanged || len(changes.list) == 0:
 		return nil
 	}
-	return changes.of(refused(RuleBatchChanged, "the rows of batch %s are not those of its run %s", m.Batch, run.Name).
-		hint("if that is meant, add --batch-changed; another batch needs another name"))
+	return changes.of(e)
 }

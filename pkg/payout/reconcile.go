@@ -70,7 +70,7 @@ func (s *Sender) Reconcile(ctx context.Context, orderIDs ...string) (results []R
 	}
 	after, err := s.toReconcile(ctx, nil)
 	for _, o := range after {
-		if _, before := q.sought[o.OrderID]; !before {
+		if _, before := q.sought[parseID(o.OrderID)]; !before {
 			results = append(results, Result{Order: o.Order, Listed: o.Shown != ""})
 		}
 	}
@@ -212,12 +212,16 @@ type Settled struct {
 // the list. Without a run, it settles the unknown orders of all runs. Results are in the order of the plan.
 func (s *Sender) ReconcileRun(ctx context.Context, run string) (settled Settled, err error) {
 	defer toError(&err)
-	if err := s.ledger.Reap(ctx); err != nil {
-		return Settled{}, err
-	}
-	filter := Filter{Run: run}
+	filter := Filter{Runs: true, States: []State{StateUnknown}}
 	if run == "" {
-		filter = Filter{Runs: true, States: []State{StateUnknown}}
+		err = s.ledger.Reap(ctx)
+	} else {
+		var r Run
+		r, err = s.Run(ctx, run)
+		filter = Filter{Run: r.Name}
+	}
+	if err != nil {
+		return Settled{}, err
 	}
 	q := s.newQuestion()
 	paid := map[string]bool{} // before the reading begins

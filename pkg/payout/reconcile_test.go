@@ -326,7 +326,7 @@ func TestConflictThatAgreesNow(t *testing.T) {
 	}
 	for _, f := range found.Differences {
 		agrees := strings.Contains(f.Why, "was in conflict because its address is") &&
-			strings.Contains(f.Why, "the list agrees with the order now") &&
+			strings.Contains(f.Why, "this record agrees with the order now") &&
 			strings.Contains(f.Why, "till withdraw resolve 10 --paid-as "+paid)
 		if agrees != (f.Order.OrderID == "10") {
 			t.Errorf("order %s: %q", f.Order.OrderID, f.Why)
@@ -473,8 +473,29 @@ func TestPaidAsAlthoughDifferent(t *testing.T) {
 		!strings.Contains(why, "to bc1q10") || !strings.Contains(why, "to elsewhere") {
 		t.Errorf("got %+v, and the record says %q", o, why)
 	}
+	d.mustReconcile("10") // nothing is new
+	d.wantState("10", StateAccepted)
+	d.s.set(func() { d.s.rows[0]["address"] = "elsewhere else" })
+	d.mustReconcile("10")
+	d.wantState("10", StateConflict)
 	decision.PaidAs = "w1" // it belongs to another order
 	wantKind(t, d.Check(t.Context(), decision), Refused, RuleDecision)
+}
+
+// TestPaidTwice checks that a decision about an order with two records holds until there is a third.
+func TestPaidTwice(t *testing.T) {
+	d := deskInDoubt(t, "10")
+	for range 2 {
+		decision := paidAs("10", d.takes("10"))
+		decision.AlthoughDifferent = true
+		d.takes("10")
+		d.mustReconcile("10")
+		d.wantState("10", StateConflict)
+		ok(t, d.Check(t.Context(), decision))
+		d.mustResolve(decision)
+		d.mustReconcile("10")
+		d.wantState("10", StateAccepted)
+	}
 }
 
 // TestResolveAboutAnEarlierAttempt checks that a decision is refused if another person has decided and sent

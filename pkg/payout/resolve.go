@@ -213,10 +213,13 @@ func (s *Sender) Resolve(ctx context.Context, c Checked) (orders []Order, err er
 	if c.Skew != 0 {
 		reason += fmt.Sprintf(" (although the clocks of this machine and the service differ by %s)", roundedUp(c.Skew.Abs()))
 	}
-	for i := range c.orders {
-		id := c.orders[i].OrderID
+	for i, o := range c.orders {
+		id, why := o.OrderID, reason
+		if o.State == StateConflict && c.Differs != o.Reason { // the same difference makes no new conflict
+			why = strings.TrimSpace(fmt.Sprintf("%s (although %s)", reason, o.Reason))
+		}
 		o, err := s.ledger.Decide(ctx,
-			journal.Decision{OrderID: id, PaidAs: c.PaidAs, NotSent: c.PaidAs == "", Reason: reason,
+			journal.Decision{OrderID: id, PaidAs: c.PaidAs, NotSent: c.PaidAs == "", Reason: why,
 				AlthoughDifferent: c.AlthoughDifferent, About: &c.orders[i]})
 		switch e := journal.AsError(err); {
 		case errors.Is(err, journal.Shown):

@@ -497,7 +497,7 @@ func TestListDropsOrderIDs(t *testing.T) {
 	d := usedDesk(t)
 	d.bring(asked("10"), outNotLeft)
 	drop(d, "")
-	wantKind(t, errorOf(d.send(asked("10"))), Refused, RuleList, "--lookup never")
+	wantKind(t, errorOf(d.send(asked("10"))), Refused, RuleList, "journal check --accept")
 	d.s.wantCreates(1)
 	// A person may have said which withdrawal an order is, because the service does not say it.
 	d = newDesk(t)

@@ -193,7 +193,7 @@ func (s *Sender) exists(w withdrawal, o journal.Record) (Sent, error) {
 	if o.Attempted() && o.Callback != w.request.Callback {
 		note = fmt.Sprintf("the callback of order %s stays %q, as it was sent", o.OrderID, o.Callback)
 	}
-	const another = "use another order id, or see what it was"
+	const another = "use another order id"
 	switch {
 	case o.State == StateAccepted && same:
 		already := fmt.Sprintf("order %s was accepted before, as %s: nothing was sent", o.OrderID, o.ID)
@@ -203,10 +203,10 @@ func (s *Sender) exists(w withdrawal, o journal.Record) (Sent, error) {
 		return Sent{Order: o.Order, Already: true, Note: already}, nil
 	case same:
 		return Sent{Note: note}, unsettled(o)
-	case o.State == StatePlanned:
+	case o.State == StatePlanned && o.InDoubt():
 		return Sent{}, refused(RuleOrderID,
 			"order %s was sent with other content, and a person said that it was not taken: %s",
-			o.OrderID, describeSent(s.money, o.Order)).hint(another, "journal", "show", o.OrderID)
+			o.OrderID, describeSent(s.money, o.Order)).hint(another+", or see what it was", "journal", "show", o.OrderID)
 	}
 	return Sent{}, s.otherContent(o, contentOf(w.request), another)
 }

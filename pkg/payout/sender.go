@@ -97,7 +97,7 @@ func New(client *api.Client, j *Journal, account string, o Options) (*Sender, er
 	case o.Lookup < LookupAuto || o.Lookup > LookupNever:
 		return nil, failed(Invalid, "payout.New: there is no Lookup %d", o.Lookup).hint("use LookupAuto")
 	}
-	if err := checkPolicy(o.Approvals); err != nil {
+	if err := cmp.Or(checkPolicy(o.Approvals), checkCurrencies(o.Currencies)); err != nil {
 		return nil, err
 	}
 	if o.TimeZone == nil {

@@ -30,6 +30,8 @@ func TestNewRefuses(t *testing.T) {
 	s := newService(t)
 	client := newClient(t, s.URL)
 	_, j := newSender(t, s, Options{})
+	odd := Options{Currencies: []Currency{{Code: "Btc", Kind: api.Crypto, Decimals: 19}}}
+	wantKind(t, errorOf(New(client, j, "acme", odd)), Invalid, "", "cannot have 19 decimals")
 	for name, err := range map[string]error{
 		"no client":       errorOf(New(nil, j, "acme", Options{})),
 		"no journal":      errorOf(New(client, nil, "acme", Options{})),

@@ -9,10 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// maxLook is how many bytes of a file, and how many of its rows, are looked at for its layout.
+// What is looked at of a file for its layout.
 const (
-	maxLook = 1 << 20
-	MaxRows = 500
+	maxLook = 1 << 20 // bytes
+	MaxRows = 500     // rows
 )
 
 // LookCSV proposes a layout for a file of CSV. It reads the file's beginning, and decides nothing: a person
