@@ -48,6 +48,9 @@ func flagUsages(flags *pflag.FlagSet, width int) string {
 func nameFlag(f *pflag.Flag) {
 	if _, done := f.Value.(named); !done && f.Value.Type() != "bool" {
 		f.Value = named{f.Value, placeholder(f)}
+		if f.NoOptDefVal != "" { // pflag writes [=VALUE] without a blank only if the name in back quotes is empty
+			f.NoOptDefVal, f.Usage = f.Value.Type(), "``"+f.Usage
+		}
 	}
 	if f.DefValue == "[]" || f.DefValue == "0s" { // pflag omits these defaults only for its own types
 		f.DefValue = ""
@@ -76,7 +79,7 @@ func placeholder(f *pflag.Flag) string {
 	words := map[string]string{"by": "GROUP", "from": "TIME", "to": "TIME", "lookup-since": "TIME", "clock": "TIME", "currency": "CODE",
 		"out": "FILE", "metrics": "FILE", "on-finish": "PROGRAM", "results": "FILE", "html": "FILE", "svg": "FILE", "env-file": "FILE", "ready-file": "FILE", "key": "FILE",
 		"input": "FILE", "approval": "FILE", "api-key-file": "FILE", "config": "FILE", "journal": "PLACE", "exec": "COMMAND",
-		"match": "FIELD=VALUE", "set": "NAME=VALUE", "on": "OPERATION", "do": "FAULT", "ids": "KIND", "accept": "REASON",
+		"match": "FIELD=VALUE", "set": "NAME=VALUE", "on": "OPERATION", "do": "FAULT", "include-fiat": "VALUE", "ids": "KIND", "accept": "REASON",
 		"callback": "URL", "callback-url": "URL", "public-url": "URL", "base-url": "URL", "to-base-url": "URL", "listen": "ADDRESS",
 		"order-id": "ORDER", "paid-as": "ID", "auto-order-id": "BATCH", "identical-within": "AGE", "amount-minor": "AMOUNT", "address-format": "FORMAT",
 		"decimal": "MARK", "group": "MARK", "delimiter": "MARK", "filter": "JSON", "jq": "FILTER", "sort": "COLUMN", "csv-for": "PROGRAM", "locale": "LOCALE", "output": "FORMAT",

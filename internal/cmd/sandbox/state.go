@@ -40,7 +40,7 @@ func resetCommand(a *cmdutil.App) *cobra.Command {
 		}
 		return tell[sandboxState](s, "/sandbox/reset", struct{}{})
 	})
-	cmd.Flags().StringVar(&to, "to", "", "demo, none, or a file as for till sandbox seed")
+	cmd.Flags().StringVar(&to, "to", "", "start with this `SEED`: demo, none, or a file as for till sandbox seed")
 	cmdline.Offer(cmd, "to", seedNames)
 	return cmd
 }
