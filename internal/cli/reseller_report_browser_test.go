@@ -85,7 +85,7 @@ func TestReportInBrowser(t *testing.T) {
 		{"hostile", hostileService(), "any", []string{"--from", "2026-05", "--to", "2026-05", "--compare"}, 0, 4},
 		{"failed", demo, demo.Key(),
 			[]string{"Kiosk am Eck", "Harbour Books", "9c9e6679-7425-40de-944b-e07fc1f90ae7"}, 50, 4},
-		{"nothing", demo, demo.Key(), []string{"--from", "2999-01", "--by", "day"}, 0, 1},
+		{"nothing", demo, demo.Key(), []string{"--from", "2999-01", "--to", "2999-01", "--by", "day"}, 0, 1},
 	} {
 		service := httptest.NewServer(page.service)
 		defer service.Close()

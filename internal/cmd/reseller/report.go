@@ -115,11 +115,16 @@ func (p *reporting) check() (err error) {
 	if err := p.parseGroups(); err != nil {
 		return err
 	}
-	to := p.to
-	if p.compare && to == "" {
-		to = p.Period().Today(p.from)
+	p.span, err = p.Period().Written(p.from, p.to)
+	p.now = p.Period().WallClock()
+	switch {
+	case err != nil || p.to != "":
+	case p.span.From != nil && p.span.From.After(p.now):
+		err = exit.UsageError("--from "+p.from+" is in the future", "name an earlier time, or --to too")
+	case p.compare:
+		p.span, err = p.Period().Written(p.from, p.Period().Today(p.from))
 	}
-	if p.span, err = p.Period().Written(p.from, to); err != nil {
+	if err != nil {
 		return err
 	}
 	code, err := p.parseAmounts()
@@ -135,7 +140,6 @@ func (p *reporting) check() (err error) {
 	if err := errors.Join(p.html.Check(), p.svg.Check()); err != nil {
 		return err
 	}
-	p.now = p.Period().WallClock()
 	p.report = report.New(report.Query{
 		By: p.by, Span: p.span, Now: p.now, Compare: p.compare, Currency: code,
 		Money: p.Money, Days: p.drawn() || p.html.Path != "" || p.svg.Path != "",
