@@ -54,13 +54,13 @@ func Declared(cmd *cobra.Command, deeds ...Deed) {
 	}
 }
 
-// CheckDryRun refuses --dry-run for a command that does something, but makes no call that could be shown.
+// CheckDryRun refuses --dry-run for a command that does something, but does not show its requests.
 func CheckDryRun(cmd *cobra.Command) error {
 	dry, _ := cmd.Flags().GetBool("dry-run")
 	if !dry || cmd.Annotations[deedsKey] == "" || Does(cmd, DryRun) || Does(cmd, Alone) {
 		return nil
 	}
-	return exit.UsageError("--dry-run: "+CommandName(cmd)+" makes no call that could be shown", "leave it out")
+	return exit.UsageError(CommandName(cmd)+" has no dry run", "leave --dry-run out")
 }
 
 // CodesOf returns the exit codes that a command may end with, in ascending order.
