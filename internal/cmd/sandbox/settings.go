@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,7 +30,10 @@ func settingsCommand(a *cmdutil.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			all := currentSettings(s)
+			all, err := currentSettings(s)
+			if err != nil {
+				return err
+			}
 			if len(args) == 0 {
 				if s.Render.Format == render.Table && out.Tabular() && !every {
 					all = slices.DeleteFunc(all, func(one setting) bool { return !slices.Contains(often, one.Name) })
@@ -58,12 +62,13 @@ type setting struct {
 }
 
 // currentSettings returns every setting, with the values of the sandbox that is served, if there is one.
-func currentSettings(s *cmdutil.Session) (all []setting) {
+func currentSettings(s *cmdutil.Session) (all []setting, err error) {
 	var now map[string]string
 	if servesHere(s) {
 		actOnSandbox(s)
-		var err error
-		if now, err = ask[map[string]string](s, "/sandbox/settings"); err != nil {
+		if now, err = ask[map[string]string](s, "/sandbox/settings"); errors.Is(err, cmdutil.ErrDryRun) {
+			return nil, err
+		} else if err != nil {
 			s.Note("the values are the defaults, because the sandbox does not tell its own: %v", err)
 		}
 	}
@@ -74,7 +79,7 @@ func currentSettings(s *cmdutil.Session) (all []setting) {
 		}
 		all = append(all, setting{one.Name, value, one.Default, one.Values, one.Meaning})
 	}
-	return all
+	return all, nil
 }
 
 func settingNames() []string {
@@ -90,7 +95,7 @@ func unknownSetting(prefix, name string) error {
 	if question := near.Question(name, "", settingNames()); question != "" {
 		return exit.UsageError(msg, question)
 	}
-	return exit.UsageError(msg, "see", "sandbox", "settings")
+	return exit.UsageError(msg, "see", "sandbox", "settings", "--all")
 }
 
 // parseSettings reads settings as NAME=VALUE. The prefix begins each error.
