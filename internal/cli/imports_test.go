@@ -37,7 +37,7 @@ internal/cmdline: exit near render terminal pkg/payout github.com/spf13/cobra
 internal/cmdutil: atomicfile cmdline config exit metrics money near period place progress render secret terminal
 	usage views pkg/api pkg/api/sandbox pkg/payout pkg/payout/approval github.com/itchyny/gojq
 	github.com/jackc/pgx/v5/pgconn github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term
-internal/config: address atomicfile money near place secret terminal usage pkg/api pkg/payout/sheet
+internal/config: address atomicfile money near period place secret terminal usage pkg/api pkg/payout/sheet
 	github.com/spf13/pflag github.com/spf13/viper github.com/zalando/go-keyring go.yaml.in/yaml/v3
 internal/exit: config money render usage pkg/api pkg/api/sandbox pkg/payout
 internal/journal: address atomicfile money place secret pkg/api pkg/payout/approval pkg/payout/order

@@ -240,7 +240,7 @@ func (s *Session) lookupSince() (string, time.Time, error) {
 		return at.Add(-payout.SinceMargin).In(s.TimeZone).Format(layout), at, nil
 	}
 	if !period.IsDateTime(s.LookupSince) {
-		at, err := s.Period().Parse("--lookup-since", s.LookupSince)
+		at, err := s.Period().Parse(s.LookupSince)
 		if err != nil {
 			return "", time.Time{}, err
 		}

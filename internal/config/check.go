@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode"
 
+	"example.com/till/internal/period"
 	"example.com/till/internal/place"
 	"example.com/till/pkg/api"
 )
@@ -26,6 +27,15 @@ func checkText(text string) error {
 		return fmt.Errorf("%q has control characters: write plain text", text)
 	}
 	return nil
+}
+
+// checkTime accepts what --from does. Only the service can read a full date-time.
+func checkTime(text string) error {
+	if err := checkText(text); err != nil || period.IsDateTime(text) {
+		return err
+	}
+	_, err := period.Parser{Zone: time.UTC}.Parse(text)
+	return err
 }
 
 func checkBool(text string) error {

@@ -103,6 +103,7 @@ api_key=s3cret => usage keys are not stored in the configuration
 currencies=Btc => usage till currency set
 base_url=x => usage base_url: "x" does not begin with https://
 base_url=http://x => config plain http
+lookup_since=2026-13 => usage lookup_since: "2026-13" is not a time
 time_zone=Mars => usage time_zone: "Mars" is not a time zone
 api_key_command=/bin/sh -c "echo x" => usage as a list
 api_key_command=pass show => usage absolute

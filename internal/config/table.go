@@ -94,7 +94,7 @@ var table = []setting{
 	{key: "lookup", local: "lookup", env: "TILL_LOOKUP", def: "auto", profile: true,
 		values: []string{"auto", "always", "never"},
 		about:  "when to read the service's list: auto, always, never"},
-	{key: "lookup_since", local: "lookup-since", profile: true, tag: "!!timestamp", check: checkText,
+	{key: "lookup_since", local: "lookup-since", profile: true, tag: "!!timestamp", check: checkTime,
 		about: "how far back to read the list then"},
 	{key: "lookup_timeout", def: "10m", profile: true, tag: "!!int", check: checkPositiveDuration,
 		about: "how long that may take"},

@@ -21,7 +21,7 @@ const ageLimit = 100 * 365 * 24 * time.Hour
 // of the times in its filter. So a full date-time is sent as it was typed. A day, a week, a month or an age
 // is written in the layout and the zone of the profile. The end of a day, week or month is its last second.
 //
-// Its errors are *usage.Error.
+// Its errors wrap *usage.Error.
 type Parser struct {
 	Now    time.Time
 	Layout string
@@ -40,7 +40,9 @@ func (p Parser) ends(
 		switch {
 		case text == "":
 		case !IsDateTime(text):
-			first, err = p.Parse(flag, text)
+			if first, err = p.Parse(text); err != nil {
+				err = fmt.Errorf("%s: %w", flag, err)
+			}
 		default:
 			if first, err = dateTime(flag, text); first.Nanosecond() != 0 {
 				step = time.Nanosecond
@@ -122,12 +124,11 @@ func (p Parser) Written(from, to string) (span report.Span, err error) {
 }
 
 // Parse returns the first moment of what a text names. It reads no full date-time.
-func (p Parser) Parse(flag, text string) (time.Time, error) {
+func (p Parser) Parse(text string) (time.Time, error) {
 	if first, _, ok := p.named(text); ok {
 		return first, nil
 	}
-	return time.Time{}, usageError(
-		fmt.Sprintf("%s: %q is not a time", flag, text),
+	return time.Time{}, usageError(fmt.Sprintf("%q is not a time", text),
 		cmp.Or(near.Question(text, "", Words()), "write "+strings.Join(Words(), ", ")+", a date "+
 			"(2026-05-03), a week (2026-W18), a month (2026-05), an age (7d, 12h, 90m, 2w) or a full date-time "+
 			"(2026-05-03T10:00:00)"))
