@@ -161,6 +161,9 @@ func fill(n *yaml.Node, kind yaml.Kind) {
 	if isNull(n) {
 		n.Kind, n.Tag, n.Value = kind, "", ""
 	}
+	if len(n.Content) == 0 {
+		n.Style = 0 // what was emptied is written as {}, and what comes in stands on lines of its own
+	}
 }
 
 func textNode(text string) *yaml.Node {
