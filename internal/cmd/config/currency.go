@@ -67,6 +67,10 @@ func currencySetCommand(a *cmdutil.App) *cobra.Command {
 			return exit.UsageError(fmt.Sprintf("--address-format: there is no format %q", format),
 				cmp.Or(near.Question(format, "", formats), "write one of "+strings.Join(formats, ", ")))
 		}
+		if memo := s.Cmd.Flag("memo"); memo.Changed && memo.Value.String() != "required" {
+			return exit.UsageError("--memo: write required", "to require none, remove the currency and set it anew",
+				"currency", "remove", code)
+		}
 		err := edit(s.App, s.Cmd, func(d *config.Document) error { return d.SetCurrency(s.Profile, code, settings) })
 		if err != nil {
 			return err

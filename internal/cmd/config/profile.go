@@ -39,7 +39,7 @@ func profileListCommand(a *cmdutil.App) *cobra.Command {
 				return err
 			}
 			if len(file.Profiles) == 0 {
-				a.NoteCopy(firstSteps, "no profile is set up yet:")
+				a.NoteCommand([]string{"profile", "set", "live", "base_url=https://..."}, "no profile is set up yet; before till auth login, type:")
 			}
 			noteOverride(a, file.Current)
 			return nil
@@ -53,8 +53,6 @@ func beginFile(a *cmdutil.App, cmd *cobra.Command) (out cmdutil.Output[profileLi
 	}
 	return out, file, err
 }
-
-const firstSteps = "till profile set live base_url=https://... && till auth login"
 
 func noteOverride(a *cmdutil.App, current string) {
 	if name := a.IO.Env("TILL_PROFILE"); name != "" && name != current {
@@ -79,7 +77,7 @@ func profileShowCommand(a *cmdutil.App) *cobra.Command {
 					return err
 				}
 				if name = settings.Profile; name == "" {
-					return &config.Error{Msg: "no profile is in use: name one, or set one up", Advice: firstSteps}
+					return &config.Error{Msg: "no profile is in use: name one, or set one up", Advice: "till profile set live base_url=https://... && till auth login"}
 				}
 			}
 			if err := file.MustExist(name, ""); err != nil {
@@ -204,7 +202,7 @@ func profileRemoveCommand(a *cmdutil.App) *cobra.Command {
 			}
 			a.Note("the profile %s is removed", name)
 			if name == current {
-				a.Note("no profile is the current one now: choose one with till profile use NAME")
+				a.NoteCommand([]string{"profile", "use", "NAME"}, "no profile is the current one now; choose one with:")
 			}
 			return nil
 		},
