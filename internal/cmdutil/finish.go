@@ -253,8 +253,8 @@ const finishLimit = 60 * time.Second
 // runOnFinish runs the program of on_finish with the report on its standard input. It gets the signals that
 // arrive meanwhile, but is not told of the one that ended the command.
 func (a *App) runOnFinish(words []string, f *Finished, limit time.Duration) error {
-	if err := config.CheckTrust("the program "+words[0]+" of on_finish", words[0], nil); err != nil {
-		return err
+	if err := config.CheckTrust("it", words[0], nil); err != nil {
+		return fmt.Errorf("the program %s of on_finish was not run: %w", words[0], err)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.SendCtx), limit)
 	defer cancel()
