@@ -245,7 +245,7 @@ func Variables() []Described {
 	}
 	return append(all,
 		Described{Name: "TILL_API_KEY", About: "the key itself"},
-		Described{Name: "NO_COLOR", About: "no colour, whatever it is set to"},
+		Described{Name: "NO_COLOR", About: "no colour, unless it is empty"},
 		Described{Name: "CLICOLOR_FORCE", About: "colour also where there is no terminal, unless it is 0"},
 		Described{Name: "XDG_CONFIG_HOME", About: "directory of configurations, ~/.config if unset"},
 		Described{Name: "XDG_STATE_HOME", About: "directory of what programs remember, ~/.local/state if unset"},

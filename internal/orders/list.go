@@ -57,7 +57,7 @@ func ListCommand(
 			return err
 		})
 	f := cmd.Flags()
-	f.StringVar(&flags.from, "from", "", "start of the period: a date, a month, an age such as 7d, or a full date-time")
+	f.StringVar(&flags.from, "from", "", "start of the period: a date, week or month, last-month, an age such as 7d, or a full date-time")
 	f.StringVar(&flags.to, "to", "", "end of the period, in the same forms")
 	f.StringArrayVar(&flags.currencies, "currency", nil, "only this currency; may be given again")
 	f.StringArrayVar(&flags.statuses, "status", nil, "only this status; may be given again")

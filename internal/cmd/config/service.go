@@ -328,7 +328,7 @@ func (p *probe) fields() {
 	if owners := len(slices.Compact(slices.Sorted(slices.Values(merchants)))); owners > 1 {
 		p.tell("merchant_sees", "all", "withdrawals of %s", cmdutil.CountOf(owners, "merchant"))
 	}
-	p.tell("order_id_format", kindOf(orders), "what %s look like", cmdutil.CountOf(len(orders), "order id"))
+	p.tell("order_id_format", kindOf(orders), "what order ids look like")
 	p.tell("is_testnet", testnet, "of the last withdrawal read")
 	p.tell("amount_shown", amount, "whether an amount is in another currency than its withdrawal")
 	p.tell("memo_shown", memo, "whether a withdrawal has a memo")

@@ -53,7 +53,7 @@ func checkCommand(a *cmdutil.App) *cobra.Command {
 		return exit.WithPrintError(err, printed)
 	})
 	f := cmd.Flags()
-	f.StringVar(&from, "from", "", "start of the period: a date, a month, an age such as 7d, or a full date-time")
+	f.StringVar(&from, "from", "", "start of the period: a date, week or month, last-month, an age such as 7d, or a full date-time")
 	f.StringVar(&to, "to", "", "end of the period, in the same forms")
 	f.StringVar(&accept, "accept", "", "accept what the check shows, for this reason, on the record")
 	cmdline.Exclude(cmd, "accept", "from")

@@ -50,7 +50,7 @@ func listCommand(a *cmdutil.App) *cobra.Command {
 		return listWithStatus(out, orders)
 	})
 	f := cmd.Flags()
-	f.StringVar(&from, "from", "", "start of the period: a date, a month, an age such as 7d, or a full date-time")
+	f.StringVar(&from, "from", "", "start of the period: a date, week or month, last-month, an age such as 7d, or a full date-time")
 	f.StringVar(&to, "to", "", "end of the period, in the same forms")
 	f.StringSliceVar(&states, "state", nil,
 		"only orders in these states: planned, sending, accepted, rejected, unknown, conflict")
