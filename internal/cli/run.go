@@ -9,7 +9,6 @@ import (
 	"os/signal"
 	"regexp"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -44,6 +43,7 @@ func Run(ctx context.Context, args []string, io IO) int {
 	// With a handler, a closed pipe is an error of the write and does not kill the program.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	root := root(a, args[1:]...)
+	a.Global = root.PersistentFlags()
 	root.SetArgs(args[1:])
 	if len(args) > 1 && strings.HasPrefix(args[1], cobra.ShellCompRequestCmd) {
 		return complete(a, root)
@@ -64,7 +64,7 @@ func Run(ctx context.Context, args []string, io IO) int {
 	a.Close()
 	a.Others.Flush()
 	if err != nil {
-		printError(a, r, root.PersistentFlags())
+		printError(a, r)
 	}
 	a.Tell(cmd, finished)
 	return r.Code
@@ -82,32 +82,8 @@ func explain(a *cmdutil.App, cmd *cobra.Command, args []string, err error) exit.
 		}
 	}
 	r := exit.Explain(cmdutil.RefusedKey(err, a.KeyFrom))
-	r.Hint = addGlobalFlags(r.Hint, cmd.Root().PersistentFlags())
+	r.Hint = a.AddGlobalFlags(r.Hint)
 	return r
-}
-
-// addGlobalFlags adds global flags to the command in a hint. A command that depends on the account and the
-// journal, or changes a configuration, gets the flags that select them; without these, it would act on another.
-// Settings from the environment still apply.
-func addGlobalFlags(h payout.Hint, flags *pflag.FlagSet) payout.Hint {
-	if len(h.Command) == 0 || slices.Contains(h.Command, "--help") {
-		return h
-	}
-	account := []string{"profile", "sandbox", "base-url", "config", "journal"}
-	selecting := map[string][]string{"withdraw": account, "journal": account, "payout": account, "auth": account,
-		"currency": {"profile", "config"}, "profile": {"config"}}
-	var given []string
-	for _, name := range selecting[h.Command[0]] {
-		f := flags.Lookup(name)
-		switch {
-		case f == nil || !f.Changed || slices.Contains(h.Command, "--"+name):
-		case f.Value.Type() != "bool":
-			given = append(given, "--"+name, f.Value.String())
-		case f.Value.String() == "true":
-			given = append(given, "--"+name)
-		}
-	}
-	return payout.NewHint(h.Text, slices.Concat(given, h.Command)...)
 }
 
 // interruptible returns two contexts. The first SIGINT, SIGTERM or SIGHUP cancels that of reads, the second
@@ -183,7 +159,7 @@ type serviceSays struct {
 	Description string `json:"description"`
 }
 
-func printError(a *cmdutil.App, r exit.Error, global *pflag.FlagSet) {
+func printError(a *cmdutil.App, r exit.Error) {
 	todo := r.Hint
 	if a.JSON.Load() {
 		kind := exit.KindOf(r.Code)
@@ -214,7 +190,7 @@ func printError(a *cmdutil.App, r exit.Error, global *pflag.FlagSet) {
 		text += "; " + strings.TrimSuffix(todo.String(), command)
 		text = a.WithCopy(a.Wrapped(strings.TrimRight(text, " ")), command)
 	}
-	text = paint(a, text, global.Lookup("color").Value.String()) + "\n"
+	text = paint(a, text, a.Global.Lookup("color").Value.String()) + "\n"
 	for _, line := range detailLines(r.Details) {
 		text += a.Wrapped(line) + "\n"
 	}

@@ -24,6 +24,7 @@ import (
 	"example.com/till/pkg/api/sandbox"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // IO is the environment of a command.
@@ -61,6 +62,7 @@ type App struct {
 	Ctx     context.Context // for everything except creates; the first signal ends it
 	SendCtx context.Context // for creates; the second signal ends it
 	Spinner progress.Spinner
+	Global  *pflag.FlagSet  // the global flags
 	KeyFrom config.Origin   // where the key of the calls comes from, once known
 	box     *sandbox.Server // the embedded sandbox, if one is open
 	journal *payout.Journal

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 
@@ -70,8 +71,32 @@ func (a *App) NoteCopy(thing, format string, args ...any) error {
 
 // NoteCommand writes a note that ends with a command of till.
 func (a *App) NoteCommand(command []string, format string, args ...any) error {
-	hint, text := NewHintLine(payout.NewHint("", command...)), fmt.Sprintf(format, args...)
+	hint, text := NewHintLine(a.AddGlobalFlags(payout.NewHint("", command...))), fmt.Sprintf(format, args...)
 	return a.note(a.WithCopy(a.Wrapped(text), hint.Text), Remark{Message: text + " " + hint.Text, Hint: hint})
+}
+
+// AddGlobalFlags adds global flags to the command in a hint. A command that depends on the account and the
+// journal, or changes a configuration, gets the flags that select them; without these, it would act on another.
+// Settings from the environment still apply.
+func (a *App) AddGlobalFlags(h payout.Hint) payout.Hint {
+	if len(h.Command) == 0 || slices.Contains(h.Command, "--help") {
+		return h
+	}
+	account := []string{"profile", "sandbox", "base-url", "config", "journal"}
+	selecting := map[string][]string{"withdraw": account, "journal": account, "payout": account, "auth": account,
+		"currency": {"profile", "config"}, "profile": {"config"}}
+	var given []string
+	for _, name := range selecting[h.Command[0]] {
+		f := a.Global.Lookup(name)
+		switch {
+		case !f.Changed || slices.Contains(h.Command, "--"+name):
+		case f.Value.Type() != "bool":
+			given = append(given, "--"+name, f.Value.String())
+		case f.Value.String() == "true":
+			given = append(given, "--"+name)
+		}
+	}
+	return payout.NewHint(h.Text, slices.Concat(given, h.Command)...)
 }
 
 // Warn writes a warning. Under -o json it is {"warning":{...}}.

@@ -187,7 +187,8 @@ func setFrozen(s *cmdutil.Session, frozen bool, reason string) error {
 	if err := ledger.Freeze(s.Ctx, reason); err != nil {
 		return err
 	}
-	if err := s.Note("nothing more is paid for %s, until till journal unfreeze", account); err != nil {
+	if err := s.NoteCommand([]string{"journal", "unfreeze", "--reason", "TEXT"},
+		"nothing more is paid for %s; when that is over:", account); err != nil {
 		return err
 	}
 	for o, err := range ledger.Orders(s.Ctx, payout.Filter{States: []payout.State{payout.StateSending}}) {
