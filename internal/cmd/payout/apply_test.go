@@ -78,9 +78,10 @@ func TestRunFailureCounts(t *testing.T) {
 		!strings.HasSuffix(exit.Explain(err).Hint.String(), ": till payout apply 'my staff.plan'") {
 		t.Error(err)
 	}
-	tally.States = map[payout.State]int{payout.StateConflict: 2, payout.StatePlanned: 2}
+	tally.States, tally.Conflict = map[payout.State]int{payout.StateConflict: 2, payout.StatePlanned: 2}, "7"
 	err = runFailure(tally, run, false, &payout.Error{Kind: payout.Conflict, Msg: "order 7 is in conflict"})
-	if err == nil || err.Error() != "2 of 4 orders are in conflict: order 7 is in conflict" {
+	if err == nil || err.Error() != "2 of 4 orders are in conflict: order 7 is in conflict" ||
+		!strings.HasSuffix(exit.Explain(err).Hint.String(), ": till journal show 7") {
 		t.Error(err)
 	}
 }

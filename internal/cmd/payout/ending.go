@@ -171,6 +171,10 @@ func runFailure(t payout.Tally, ran payout.Run, began bool, err error) error {
 	}
 	grave := code == exit.Unknown || code == exit.Conflict
 	counts := fmt.Sprintf("%s accepted, %d rejected, %d not sent", isOf(accepted, t.Rows), rejected, planned)
+	see := "see which"
+	if rejected > 0 && err == nil {
+		see = "to send again what was rejected, apply the plan with --retry-rejected; see why"
+	}
 	end := func(code int, msg, hint string, command ...string) error {
 		return exit.Failure(code, err, msg, hint, command...)
 	}
@@ -179,7 +183,8 @@ func runFailure(t payout.Tally, ran payout.Run, began bool, err error) error {
 		return end(exit.Unknown, isOf(unknown, t.Rows)+" unknown"+why, "do not send again what is unknown; find out with",
 			"payout", "reconcile", run)
 	case conflict > 1 && code != exit.Unknown:
-		return end(exit.Conflict, isOf(conflict, t.Rows)+" in conflict"+why, "see why", "payout", "status", run)
+		return end(exit.Conflict, isOf(conflict, t.Rows)+" in conflict"+why, "see what happened to the first",
+			"journal", "show", t.Conflict)
 	case conflict > 0 && !grave:
 		return end(exit.Conflict, isOf(conflict, t.Rows)+" in conflict"+why, "see what happened", "journal", "show", t.Conflict)
 	case accepted == t.Rows && (err == nil || interrupted || began && !grave):
@@ -189,14 +194,14 @@ func runFailure(t payout.Tally, ran payout.Run, began bool, err error) error {
 	case !began || grave || code == exit.Unauthorized || code == exit.RateLimited:
 		return err
 	case accepted > 0 || err != nil && rejected > 0:
-		return end(exit.Partial, counts+why, "see which", "payout", "status", run)
+		return end(exit.Partial, counts+why, see, "payout", "status", run)
 	case err != nil:
 		return err
 	case rejected == t.Rows:
-		return end(exit.Rejected, fmt.Sprintf("all %d orders were rejected", rejected), "see why", "payout", "status", run)
+		return end(exit.Rejected, fmt.Sprintf("all %d orders were rejected", rejected), see, "payout", "status", run)
 	}
 	return end(exit.Partial, fmt.Sprintf("%s rejected, and %d not sent", isOf(rejected, t.Rows), planned),
-		"see which", "payout", "status", run)
+		see, "payout", "status", run)
 }
 
 // resultsRow is the approximate length of a row in the results file, in bytes: an order id, an address,
