@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"strconv"
@@ -119,14 +120,15 @@ func showCommand(a *cmdutil.App) *cobra.Command {
 			return err
 		}
 		told := story{order, events, consents[order.Consent()]}
-		if !out.Tabular() || !s.Plain() || s.Sort != "" { // which may name any column
-			return out.One(told)
+		history := ""
+		if out.Tabular() && s.Plain() && s.Sort == "" { // which may name any column
+			out.View, history = out.View.Without("story"), told.text(s.Money, s.Render.Width)
 		}
-		out.View = out.View.Without("story")
-		if err := out.One(told); err != nil {
-			return err
+		err = cmp.Or(out.One(told), s.Write(history))
+		if order.State == payout.StateConflict {
+			s.NoteCommand(payout.Result{Order: order}.Hint().Command, "to settle it, if that withdrawal is the order:")
 		}
-		return s.Write(told.text(s.Money, s.Render.Width))
+		return err
 	})
 }
 
