@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
@@ -49,7 +50,7 @@ func readCommand(
 			}
 			w, err := read(s, client, id)
 			if err != nil {
-				return notFound(err, cmdutil.FirstOf(args), orderID)
+				return notFound(s.Cmd, err, cmdutil.FirstOf(args), orderID)
 			}
 			return out.One(w)
 		})
@@ -60,7 +61,7 @@ func readCommand(
 
 // notFound adds a hint if the service does not know the withdrawal: about its order, or about --order-id if
 // the id looks like an order id.
-func notFound(err error, id, orderID string) error {
+func notFound(cmd *cobra.Command, err error, id, orderID string) error {
 	call := (*api.Error)(nil)
 	if !errors.As(err, &call) || call.Outcome != api.Rejected || exit.Explain(err).Code != exit.Rejected {
 		return err
@@ -70,7 +71,10 @@ func notFound(err error, id, orderID string) error {
 		if api.CheckOrderID(id) != nil {
 			return err
 		}
-		hint = payout.NewHint("if "+id+" is an order id", "withdraw", "get", "--order-id", id)
+		hint = payout.NewHint("if "+id+" is an order id", "withdraw", cmd.Name(), "--order-id", id)
+		if status, _ := cmd.Flags().GetStringSlice("status"); len(status) > 0 {
+			hint.Command = append(hint.Command, "--status", strings.Join(status, ","))
+		}
 	}
 	return &exit.Error{Code: exit.Rejected, Err: err, Msg: err.Error(), Hint: hint}
 }
