@@ -324,12 +324,16 @@ func RefusedKey(err error, source config.Origin) error {
 		return err
 	}
 	r, own := exit.Explain(err), (*exit.Error)(nil)
-	if r.Code != exit.Unauthorized || errors.As(err, &own) && own.Code == exit.Unauthorized {
+	const another = "put another in its place"
+	hint := payout.NewHint(another)
+	switch {
+	case r.Code == exit.Unknown && r.Call != nil && exit.Explain(r.Call).Code == exit.Unauthorized: // the list was not read
+		hint = payout.NewHint(another+"; "+r.Hint.Text, r.Hint.Command...)
+	case r.Code != exit.Unauthorized || errors.As(err, &own) && own.Code == exit.Unauthorized:
 		return err
+	case source.Kind == config.FromKeyring:
+		hint.Command = []string{"auth", "login"}
 	}
-	r.Msg = fmt.Sprintf("%v; the key came from %s", err, source.Phrase())
-	if r.Hint = payout.NewHint("put another in its place"); source.Kind == config.FromKeyring {
-		r.Hint.Command = []string{"auth", "login"}
-	}
+	r.Hint, r.Msg = hint, fmt.Sprintf("%v; the key came from %s", err, source.Phrase())
 	return &r
 }
