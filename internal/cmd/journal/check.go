@@ -29,7 +29,7 @@ func checkCommand(a *cmdutil.App) *cobra.Command {
 		if own.From, own.To, err = s.Period().Instants(from, to); err != nil {
 			return err
 		}
-		if _, err := s.ExistingJournal(); err != nil {
+		if _, err := s.OpenJournal(); err != nil {
 			return err
 		}
 		sender, err := s.OpenSender()
