@@ -27,8 +27,8 @@ func TestRefusedKey(t *testing.T) {
 		t.Errorf("the source is said twice: %v", again)
 	}
 	unknown := &payout.Error{Kind: payout.Unknown, Err: refused, Hint: payout.NewHint("do not send it again")}
-	if r := exit.Explain(RefusedKey(unknown, keyring)); r.Code != exit.Unknown || !strings.Contains(r.Msg, "; the key came from") ||
-		r.Hint.String() != "put another in its place; do not send it again" {
+	if r := exit.Explain(RefusedKey(unknown, keyring)); r.Code != exit.Unknown ||
+		!strings.Contains(r.Msg, "; the key came from") || r.Hint.String() != "put another in its place; do not send it again" {
 		t.Errorf("exit code %d, message %q, hint %q", r.Code, r.Msg, r.Hint)
 	}
 	for _, other := range []error{
