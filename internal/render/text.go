@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -90,29 +91,24 @@ func character(s string) string {
 // Wrap breaks a text into lines of at most limit columns, between words if it can. A limit of 0 means no
 // limit.
 func Wrap(s string, limit int) []string {
-	if limit <= 0 {
+	if limit <= 0 || Width(s) <= limit {
 		return []string{s}
 	}
 	var lines []string
-	for Width(s) > limit {
-		line := head(s, limit)
-		if line == "" { // not even one character fits
-			line = character(s)
+	for line := range strings.SplitSeq(WrapWords(s, limit, 0), "\n") {
+		for Width(line) > limit {
+			part := cmp.Or(head(line, limit), character(line)) // perhaps not even one character fits
+			lines, line = append(lines, part), line[len(part):]
 		}
-		rest := s[len(line):]
-		if blank := strings.LastIndexByte(line, ' '); blank > 0 && rest[0] != ' ' {
-			line, rest = s[:blank], s[blank:]
-		}
-		lines = append(lines, strings.TrimRight(line, " "))
-		s = strings.TrimLeft(rest, " ")
+		lines = append(lines, line)
 	}
-	return append(lines, s)
+	return lines
 }
 
 // WrapWords breaks each line of a text at spaces, so that no line is wider than limit columns of a terminal;
 // a limit of 0 breaks none.
 // Behind a break, a line is indented. A word that is too wide stays whole, for the terminal to break: a
-// person can then copy it as one.
+// person can then copy it as one. An amount is one word.
 func WrapWords(s string, limit, indent int) string {
 	var b strings.Builder
 	for i, line := range strings.Split(s, "\n") {
@@ -123,9 +119,7 @@ func WrapWords(s string, limit, indent int) string {
 		for line != "" {
 			word := strings.TrimLeft(line, " ")
 			gap := line[:len(line)-len(word)]
-			if end := strings.IndexByte(word, ' '); end >= 0 {
-				word = word[:end]
-			}
+			word = word[:wordEnd(word)]
 			line = line[len(gap)+len(word):]
 			at += len(gap)
 			if word != "" && limit > 0 && at > indent && at+Width(word) > limit {
@@ -136,4 +130,16 @@ func WrapWords(s string, limit, indent int) string {
 		}
 	}
 	return b.String()
+}
+
+// amountBegins matches a number, its digits grouped or not, and the beginning of its unit.
+var amountBegins = lazily(`^[0-9]+( [0-9]{3}\b)*(\.[0-9]+)?( minor)?( [A-Za-z])?`)
+
+// wordEnd returns where the first word of a text ends. An amount is one word.
+func wordEnd(s string) int {
+	at := len(amountBegins().FindString(s))
+	if end := strings.IndexByte(s[at:], ' '); end >= 0 {
+		return at + end
+	}
+	return len(s)
 }

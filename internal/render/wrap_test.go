@@ -19,6 +19,7 @@ func TestWrapWords(t *testing.T) {
 		{"not at a hyphen", "an id 7c9e6679-7425-40de", 12, []string{"an id", "  7c9e6679-7425-40de"}},
 		{"a space at the end stays", "Send it? [y/N] ", 10, []string{"Send it?", "  [y/N] "}},
 		{"characters take their columns", "東京 e\u0301🎉 สวัสดี x", 7, []string{"東京", "  e\u0301🎉", "  สวัสดี", "  x"}},
+		{"an amount is one word", "9 Btc, 1 234.50 JPY, 2 minor E", 9, []string{"9 Btc,", "  1 234.50 JPY,", "  2 minor E"}},
 		{"given lines stay", "one two\nthree four", 9, []string{"one two", "three", "  four"}},
 	} {
 		equal(t, WrapWords(test.text, test.limit, 2), strings.Join(test.want, "\n"))
