@@ -57,8 +57,8 @@ func (o Options) check(names []string, ids, json bool) error {
 	switch {
 	case o.Quiet && o.Filter != nil:
 		return usage.Errorf("--quiet prints ids only: leave out --jq and --template")
-	case o.Quiet && len(o.Columns) > 0:
-		return usage.Errorf("--quiet prints ids only: leave out --columns")
+	case o.Quiet && (len(o.Columns) > 0 || o.Sort != "" && len(names) == 0):
+		return usage.Errorf("--quiet prints ids only: leave out %s", onlyTabular)
 	case !o.Quiet && !o.tabular() && onlyTabular != "":
 		return usage.Errorf("%s is for table and csv: leave it out for %s", onlyTabular, o.Format)
 	}
