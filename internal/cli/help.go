@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -68,7 +69,7 @@ func usage(a *cmdutil.App, cmd *cobra.Command) string {
 	}
 	text := "Usage:\n  " + line + "\n"
 	if cmd.HasExample() {
-		text += "\nExamples:\n" + cmd.Example + "\n"
+		text += "\nExamples:\n" + wrapCommands(cmd.Example, pageWidth(a)) + "\n"
 	}
 	if !cmd.HasParent() {
 		for _, g := range commandGroups() {
@@ -92,6 +93,18 @@ func usage(a *cmdutil.App, cmd *cobra.Command) string {
 		text += "\nGlobal flags: till help flags\n"
 	}
 	return text
+}
+
+// wrapCommands breaks the lines of commands on a narrow terminal. A shell reads them as before: what is quoted
+// is not broken.
+func wrapCommands(text string, width int) string {
+	if width == helpWidth {
+		return text
+	}
+	quoted := regexp.MustCompile(`'[^'\n]*'|"[^"\n]*"`)
+	text = quoted.ReplaceAllStringFunc(text, func(s string) string { return strings.ReplaceAll(s, " ", "\a") })
+	text = render.WrapWords(strings.ReplaceAll(text, "\n", "\n\a"), width-2, 4)
+	return strings.NewReplacer("\n\a", "\n", "\n", " \\\n", "\a", " ").Replace(text)
 }
 
 func listed(commands []*cobra.Command) (text string) {
