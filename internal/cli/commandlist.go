@@ -30,7 +30,7 @@ func commandsCommand(a *cmdutil.App) *cobra.Command {
 }
 
 type commandLine struct {
-	Command     string             `json:"command" column:"own: the command"` // with till
+	Command     string             `json:"command" column:"own whole: the command"` // with till
 	About       string             `json:"about" column:"own: what it does"`
 	Arguments   []cmdline.Argument `json:"arguments"`
 	Flags       []flagLine         `json:"flags"`

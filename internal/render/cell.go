@@ -48,6 +48,7 @@ const (
 	formPlain form = iota
 	formID         // its beginning is enough to tell it from others
 	formTime       // its minute may be enough
+	formNote       // it may be cut
 	formWord       // it is never cut
 	formBool       // a word that is true or false
 	formCount      // it is as good as empty if it is 0
@@ -66,7 +67,7 @@ func Text(s string) Cell { return Cell{kind: kindText, text: s} }
 func Own(s string) Cell { return Cell{kind: kindText, text: s, own: true} }
 
 // Word returns a cell of a text that is one word of few, such as a status, or a number that names something.
-// It is never cut.
+// It is on one line, whole.
 func Word(s string) Cell { return Cell{kind: kindText, text: s, form: formWord} }
 
 // ID returns a cell of an id or a digest. A narrow table shows the beginning of a UUID or of a digest only.
@@ -74,6 +75,12 @@ func ID(s string) Cell { return Cell{kind: kindText, text: s, form: formID} }
 
 // Time returns a cell of a date and time. A narrow table leaves out its seconds.
 func Time(s string) Cell { return Cell{kind: kindText, text: s, form: formTime} }
+
+// Note returns a cell of a text of the merchant that a narrow table may cut.
+func Note(s string) Cell { return Cell{kind: kindText, text: s, own: true, form: formNote} }
+
+// Title returns a cell of a text of the service that a narrow table may cut.
+func Title(s string) Cell { return Cell{kind: kindText, text: s, form: formNote} }
 
 // Label returns a cell of the label of the thing with that id. A table shows the beginning of the id too if
 // several things have the label, or if it is empty. The other formats show the label only.
@@ -161,7 +168,7 @@ func (c Cell) numeric() bool {
 	return c.kind == kindInt || c.kind == kindAmount || c.kind == kindPercent
 }
 
-// elastic reports whether the cell may be cut. A number may not: the rest of it would be a different number.
+// elastic reports whether the cell may be cut or broken. A number may not: a part of it is a different number.
 func (c Cell) elastic() bool { return !c.numeric() && c.form != formBool }
 
 // brief returns the cell on one line. With formID, of an id only the beginning; with formTime, also of a time

@@ -38,13 +38,14 @@
 //
 //  1. UUIDs and digests are shortened to eight characters.
 //  2. Times are shortened to their minute.
-//  3. Texts and labels are cut in the middle, to 12 columns or to the header if
-//     that is wider, and no more than necessary.
+//  3. Notes ([Note], [Title]) and labels are cut in the middle, and other texts
+//     are broken between words, to 12 columns or to the header if that is wider,
+//     and no more than necessary.
 //  4. Each row takes as many lines as its columns need, in their order.
 //
-// Numbers, words ([Word]) and the texts of a column that is Whole are never cut. A
-// text of such a column that is wider than the terminal is broken between words.
-// No two labels ([Label]) become alike.
+// Numbers, words ([Word]) and the texts of a column that is Whole are on one line.
+// Only a text that is wider than the terminal is broken between words. No two
+// labels ([Label]) become alike.
 //
 // # Errors
 //

@@ -15,10 +15,11 @@ type columnLayout struct {
 	brief  form // formID: ids are shown in brief; formTime: times too
 	width  int  // of the printed column
 
-	letters int // the most columns of a label in it
+	letters int      // the most columns of a label in it
+	shown   []string // the lines of its cell in the row that is printed
 
 	// The widest cells. The widths of amounts and of labels are known when all of them are.
-	rigid           int               // what is never cut
+	rigid           int               // what is on one line and never cut
 	texts           [formTime + 1]int // the others, by the brief forms that are used
 	short           int               // the brief forms themselves
 	amounts         amounts
@@ -45,23 +46,29 @@ func (l *columnLayout) measure(c Cell) {
 	text := c.short()
 	l.filled = l.filled || text != "" && (c.form != formCount || c.n != 0)
 	wide := Width(text)
-	if !l.cuts(c) {
+	switch {
+	case l.uncut || !c.elastic() || c.form == formWord:
 		l.rigid = max(l.rigid, wide)
 		return
+	case !l.cuts(c) && wide > l.rigid: // it may be broken between words
+		for word := range strings.SplitSeq(WrapWords(text, tight, 0), "\n") {
+			l.rigid = max(l.rigid, Width(word))
+		}
 	}
+	shortens := c.form == formID || c.form == formTime
 	for brief := range l.texts {
-		if c.form != formPlain {
+		if shortens {
 			wide = Width(c.brief(form(brief)))
 		}
 		l.texts[brief] = max(l.texts[brief], wide)
 	}
-	if c.form != formPlain {
+	if shortens {
 		l.short = max(l.short, wide)
 	}
 }
 
 // cuts reports whether a cell may be cut.
-func (l *columnLayout) cuts(c Cell) bool { return !l.uncut && c.form != formWord && c.elastic() }
+func (l *columnLayout) cuts(c Cell) bool { return !l.uncut && c.form >= formID && c.form <= formNote }
 
 // measured ends the measuring of the cells: the labels are known.
 func (l *columnLayout) measured() {
@@ -97,35 +104,32 @@ func (l *columnLayout) settle() {
 	for l.letters = l.width; l.letters > l.least() && alike(l.names, l.letters); {
 		l.letters--
 	}
+	if l.width < l.least() { // of the terminal: a label takes more lines
+		l.letters = math.MaxInt
+	}
 }
 
 // natural returns the width of the column with all its texts whole.
 func (l *columnLayout) natural() int { return max(l.whole(), l.texts[l.brief], Width(l.header)) }
 
-// show returns a cell as wide as the column.
-func (l *columnLayout) show(p painter, c Cell) string {
-	var text string
-	var wide int
-	switch {
+// show returns the lines of a cell, each as wide as the column.
+func (l *columnLayout) show(p painter, c Cell) (lines []string) {
+	switch narrow := l.width < l.natural(); {
 	case c.kind == kindAmount:
-		text, wide = l.amounts.block(p, c), l.amounts.width()
+		return []string{l.pad(l.amounts.block(p, c), l.amounts.width())}
 	case c.kind == kindLabel:
-		text = l.label(c, l.letters)
-		wide = Width(text)
+		lines = Wrap(l.labels.name(c.label()).in(l.letters), l.width)
+	case narrow && l.cuts(c):
+		lines = []string{cut(c.brief(l.brief), l.width)}
+	case narrow && c.elastic():
+		lines = strings.Split(WrapWords(c.short(), l.width, 0), "\n")
 	default:
-		text = c.brief(l.brief)
-		if l.cuts(c) {
-			text = cut(text, l.width)
-		}
-		wide = Width(text)
-		text = p.tint(c, text)
+		lines = []string{c.brief(l.brief)}
 	}
-	return l.pad(text, wide)
-}
-
-// label returns a label and what tells it apart in at most limit columns.
-func (l *columnLayout) label(c Cell, limit int) string {
-	return l.labels.name(c.label()).in(limit)
+	for i, line := range lines {
+		lines[i] = l.pad(p.tint(c, line), Width(line))
+	}
+	return lines
 }
 
 // pad fills a text of the given width up to the width of the column.

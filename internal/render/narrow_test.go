@@ -45,7 +45,7 @@ var plan = View[planned]{Columns: []Column[planned]{
 	{Name: "id", Cell: func(r planned) Cell { return ID(r.id) }},
 	{Name: "since", Cell: func(planned) Cell { return Time("2026-11-23T11:54:32Z") }},
 	{Name: "label", Cell: func(r planned) Cell { return Label(r.id, r.note) }},
-	{Name: "note", Cell: func(r planned) Cell { return Own(r.note) }},
+	{Name: "note", Cell: func(r planned) Cell { return Note(r.note) }},
 }}
 
 // rowsOfAPlan draws rows in nine currencies.
@@ -149,7 +149,7 @@ func TestCutKeepsCharactersWhole(t *testing.T) {
 func TestTableGivesWay(t *testing.T) {
 	view := View[string]{Columns: []Column[string]{{Name: "id", Cell: ID}, {Name: "since",
 		Cell: func(string) Cell { return Time("2026-11-23T11:54:32Z") }},
-		{Name: "why", Cell: func(string) Cell { return Text(strings.Repeat("x", 30)) }}}}
+		{Name: "why", Cell: func(string) Cell { return Note(strings.Repeat("x", 30)) }}}}
 	id, x := "7c9e6679-7425-40de-944b-e07fc1f90ae7", func(n int) string { return strings.Repeat("x", n) }
 	for limit, want := range map[int]string{
 		0:  id + "  2026-11-23T11:54:32Z  " + x(30),
@@ -172,6 +172,14 @@ func TestWholeTextsAreWrapped(t *testing.T) {
 	long := strings.Repeat("x", 25)
 	equal(t, show(t, view, Options{Width: 20}, "the answer got lost on the way back "+long, "short", ""),
 		"    N\n  WHY\n12345\n  the answer got\n  lost on the way\n  back\n  "+long+"\n12345\n  short\n12345\n")
+}
+
+// A text that may not be cut is broken in its column, between words.
+func TestTextsAreBrokenInTheirColumn(t *testing.T) {
+	view := View[string]{Columns: []Column[string]{{Name: "to", Cell: Own},
+		{Name: "why", Cell: func(string) Cell { return Text("nobody answered") }}}}
+	equal(t, show(t, view, Options{Width: 33}, "bc1qar0srrr7xfkvy5, 1 234.50 JPY"),
+		"TO                   WHY\nbc1qar0srrr7xfkvy5,  nobody\n1 234.50 JPY         answered\n")
 }
 
 // On a terminal, columns without any text and counts of nothing are left out, unless they are named.

@@ -168,6 +168,9 @@ func (t *tableWriter) fit() {
 			}
 			slices.MinFunc(narrowed, func(a, b *columnLayout) int { return a.width - b.width }).width++
 		}
+		if room := t.room(line); room < 0 {
+			line[0].width = max(line[0].width+room, 1)
+		}
 	}
 }
 
@@ -202,19 +205,22 @@ func (t *tableWriter) room(line []*columnLayout) int {
 // row adds the lines of a row. Lines without any text are left out, except the first.
 func (t *tableWriter) row(row []Cell) error {
 	for i, line := range t.lines {
-		text := t.line(i, func(l *columnLayout) string { return l.show(t.painter, row[l.index]) })
-		indent := t.indent(i)
-		switch l, c := line[0], row[line[0].index]; {
-		case i > 0 && strings.TrimSpace(text) == "":
-			continue
-		case len(line) > 1 || t.room(line) >= 0 || !c.elastic():
-		case c.kind == kindLabel:
-			text = indent + strings.Join(Wrap(l.label(c, math.MaxInt), t.options.Width-len(indent)), "\n"+indent)
-		case !l.cuts(c):
-			text = WrapWords(indent+c.short(), t.options.Width, len(indent))
+		height := 1
+		for _, l := range line {
+			l.shown = l.show(t.painter, row[l.index])
+			height = max(height, len(l.shown))
 		}
-		for part := range strings.SplitSeq(text, "\n") {
-			if err := t.add(part); err != nil {
+		for n := range height {
+			text := t.line(i, func(l *columnLayout) string {
+				if n < len(l.shown) {
+					return l.shown[n]
+				}
+				return spaces(l.width)
+			})
+			if i > 0 && strings.TrimSpace(text) == "" {
+				continue
+			}
+			if err := t.add(text); err != nil {
 				return err
 			}
 		}
@@ -225,7 +231,7 @@ func (t *tableWriter) row(row []Cell) error {
 // foot prints rows below a rule.
 func (t *tableWriter) foot(rows [][]Cell) error {
 	err := t.add(t.line(0, func(l *columnLayout) string {
-		return t.painter.mark(Dim, strings.Repeat("─", min(l.width, cmp.Or(t.options.Width, l.width))))
+		return t.painter.mark(Dim, strings.Repeat("─", l.width))
 	}))
 	for _, row := range rows {
 		err = cmp.Or(err, t.row(row))

@@ -62,7 +62,7 @@ type Column[T any] struct {
 	Name   string // snake_case, as in --columns, --sort and CSV; a table header is upper case with spaces
 	About  string // what it means, for --columns help and shells
 	Extra  bool   // shown in a table only when named in --columns; CSV has it anyway
-	Whole  bool   // never cut: if there is no room, the row takes a second line
+	Whole  bool   // on one line and never cut: if there is no room, the row takes a second line
 	Detail bool   // shown in the vertical table of One even if Extra
 	Amount bool   // its cells are amounts: CSV has three columns for it
 	// CodeIn names a column of codes: a table that shows it does not repeat the same code in the amount.

@@ -30,9 +30,9 @@ var payments = View[payment]{
 	Columns: []Column[payment]{
 		{Name: "id", Cell: func(p payment) Cell { return Text(p.id) }},
 		{Name: "order_id", Cell: func(p payment) Cell { return Int(p.order) }},
-		{Name: "to", Cell: func(p payment) Cell { return Text(p.to) }},
+		{Name: "to", Cell: func(p payment) Cell { return Title(p.to) }},
 		{Name: "amount", Amount: true, Cell: func(p payment) Cell { return p.amount }},
-		{Name: "title", Cell: func(p payment) Cell { return Text(p.title) }},
+		{Name: "title", Cell: func(p payment) Cell { return Title(p.title) }},
 		{Name: "done", Cell: func(p payment) Cell { return Bool(p.done) }},
 		{Name: "history", Extra: true, Detail: true, Cell: func(p payment) Cell { return History(p.steps) }},
 		{Name: "memo", Extra: true, Cell: func(p payment) Cell { return Own(p.memo) }},

@@ -227,7 +227,7 @@ func Orders(m money.Registry) render.View[payout.Order] {
 		text("host", "machine of the last attempt", render.Own, func(o row) string { return o.Host }),
 		text("key", "fingerprint of the key of the last attempt", render.Own, func(o row) string { return o.Key }),
 		text("resolved", "what a person decided about it", render.Own, resolution),
-		text("note", "your note in the payout file", render.Own, func(o row) string { return o.Note }),
+		text("note", "your note in the payout file", render.Note, func(o row) string { return o.Note }),
 		text("reference", "your reference in the payout file", render.Own, func(o row) string { return o.Reference }),
 		text("callback", "URL to which the service sends its response", render.Own, func(o row) string { return o.Callback }),
 		render.Field("created", "when the journal recorded it", MomentCell, func(o row) time.Time { return o.Created }),

@@ -66,7 +66,7 @@ func Invoices(m money.Registry) render.View[api.Invoice] {
 		text("id", "the service's id of the invoice", render.ID, func(i row) string { return i.ID }),
 		text("order_id", "your own identifier for the invoice", render.Word, func(i row) string { return i.ExternalOrderID }),
 		render.Field("number", "number that the customer sees", Number, func(i row) int64 { return i.ExternalNumber }),
-		text("title", "title that the customer sees", render.Text, func(i row) string { return i.Title }),
+		text("title", "title that the customer sees", render.Title, func(i row) string { return i.Title }),
 		text("status", "status, in the service's words", render.Word, func(i row) string { return i.Status }),
 		text("state", "state, in the service's words", render.Word, func(i row) string { return i.State }),
 		render.AmountField("total", "sum of the items", func(i row) render.Cell { return invoiceTotal(m, i) }),
@@ -125,7 +125,7 @@ func Invites(money.Registry) render.View[api.Invite] {
 	type row = api.Invite
 	return Of(func(i row) string { return i.Invite }, render.Received[row](row.RawJSON),
 		render.Field("invite", "id of the invite", render.ID, func(i row) string { return i.Invite }),
-		render.Field("label", "label of the invite", render.Text, func(i row) string { return i.Label }))
+		render.Field("label", "label of the invite", render.Title, func(i row) string { return i.Label }))
 }
 
 // Resellers is the view of a reseller.

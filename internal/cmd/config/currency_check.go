@@ -116,9 +116,9 @@ type currencyCheck struct {
 	Amounts     int         `json:"amounts" column:"value: how many amounts the service shows in it"`
 	Equivalents int         `json:"equivalents" column:"value extra: withdrawals of it with an amount in a fiat currency"`
 	Largest     *api.Amount `json:"largest,omitempty"`
-	Shown       string      `json:"shown,omitempty" column:"own: the same, as the profile reads it"`
+	Shown       string      `json:"shown,omitempty" column:"word: the same, as the profile reads it"`
 	Of          string      `json:"of,omitempty" column:"text: withdrawal or invoice that has it"`
-	Price       string      `json:"price,omitempty" column:"own: price of one unit, as the profile reads it"`
+	Price       string      `json:"price,omitempty" column:"word: price of one unit, as the profile reads it"`
 	PriceOf     string      `json:"price_of,omitempty"` // the invoice that was paid in it
 	Finding     string      `json:"finding" schema:"currency-finding" column:"own: what this says about the decimals"`
 }
