@@ -18,7 +18,7 @@ type Cell struct {
 	text     string   // of a text; the code of an amount; the label and the id of a Label; what is Said
 	n        int64    // a number: the minor units of an amount, the tenths of a percent; the length of a label
 	large    *big.Int // replaces n if the number does not fit into it
-	steps    []Step   // History
+	steps    []Step   // History, Sums
 	decimals int32    // of a number; below zero: unknown
 	kind     kind
 	form     form
@@ -97,9 +97,18 @@ func Int(n int64) Cell { return Cell{kind: kindInt, n: n} }
 // Count returns a cell with a number of things. On a terminal, a column is left out if all its counts are 0.
 func Count(n int) Cell { return Cell{kind: kindInt, n: int64(n), form: formCount} }
 
-// Sums returns a cell of amounts in several currencies, as text.
-func Sums(amounts []string) Cell {
-	return Cell{kind: kindText, text: strings.Join(amounts, ", "), form: formSums}
+// Sums returns a cell of amounts (At), each with what it is for (Status) if that is not empty, as text.
+func Sums(sums []Step) Cell {
+	return Cell{kind: kindText, text: joined(sums, ", ", strings.Clone), form: formSums, steps: sums}
+}
+
+// joined returns steps as a text, after a change to what each has At.
+func joined(steps []Step, separator string, change func(string) string) string {
+	texts := make([]string, len(steps))
+	for i, s := range steps {
+		texts[i] = Step{s.Status, change(s.At)}.String()
+	}
+	return strings.Join(texts, separator)
 }
 
 // Bool returns a cell with true or false.
@@ -221,7 +230,7 @@ func (c Cell) short() string {
 	case c.kind == kindPercent && c.text == "":
 		return c.digits() + "%"
 	case c.form == formSums && c.grouped:
-		return Safe(Group(c.text))
+		return Safe(joined(c.steps, ", ", Group))
 	}
 	return Safe(c.text)
 }

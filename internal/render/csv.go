@@ -83,19 +83,15 @@ func (c Cell) csv(amount bool, to Excel) string {
 		return strings.Replace(c.digits(), ".", mark, 1)
 	case c.kind == kindText && c.own:
 		return c.text
-	case c.kind == kindText && c.form == formSums:
-		return CSVText(strings.ReplaceAll(c.text, ".", mark))
+	case c.form == formSums && mark == ",":
+		return CSVText(joined(c.steps, "; ", func(amount string) string { return strings.Replace(amount, ".", mark, 1) }))
 	case c.kind == kindText:
 		return CSVText(c.text)
 	case c.kind == kindLabel:
 		_, label := c.label()
 		return CSVText(label)
 	case c.kind == kindHistory:
-		steps := make([]string, len(c.steps))
-		for i, s := range c.steps {
-			steps[i] = s.String()
-		}
-		return CSVText(strings.Join(steps, "; "))
+		return CSVText(joined(c.steps, "; ", strings.Clone))
 	case c.kind == kindJSON && json.Valid([]byte(c.text)):
 		// JSON begins with no sign except that of a number, so no spreadsheet runs it. In its texts, an escape
 		// means the sign.

@@ -350,7 +350,7 @@ func (u upright) values(c Cell) (lines []string) {
 		return []string{strings.TrimSuffix(number+" "+u.painter.unit(c), " ")}
 	case c.numeric() || c.form == formBool:
 		return []string{u.painter.tint(c, c.short())}
-	case len(c.steps) == 0:
+	case c.kind != kindHistory || len(c.steps) == 0:
 		return Wrap(c.short(), limit)
 	}
 	status := 0

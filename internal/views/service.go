@@ -2,7 +2,6 @@ package views
 
 import (
 	"slices"
-	"strings"
 
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
@@ -70,7 +69,7 @@ func Invoices(m money.Registry) render.View[api.Invoice] {
 		text("status", "status, in the service's words", render.Word, func(i row) string { return i.Status }),
 		text("state", "state, in the service's words", render.Word, func(i row) string { return i.State }),
 		render.AmountField("total", "sum of the items", func(i row) render.Cell { return invoiceTotal(m, i) }),
-		text("items", "goods with their prices", render.Text, func(i row) string { return itemLines(m, i) }),
+		render.Field("items", "goods with their prices", render.Sums, func(i row) []render.Step { return itemsOf(m, i) }),
 		text("currency", "currency of the invoice", render.Text, func(i row) string { return i.Currency.Code }),
 		text("created_date", "when it was made; the service gives no time zone", render.Time,
 			func(i row) string { return i.CreatedDate }),
@@ -112,12 +111,12 @@ func amountIn(m money.Registry, c api.Currency, minor int64) api.Amount {
 	return api.Amount{Kind: c.Kind, Code: code, Minor: minor}
 }
 
-func itemLines(m money.Registry, i api.Invoice) string {
-	lines := make([]string, len(i.Items))
+func itemsOf(m money.Registry, i api.Invoice) []render.Step {
+	items := make([]render.Step, len(i.Items))
 	for n, item := range i.Items {
-		lines[n] = item.Name + " " + m.Format(amountIn(m, i.Currency, item.Amount))
+		items[n] = render.Step{Status: item.Name, At: m.Format(amountIn(m, i.Currency, item.Amount))}
 	}
-	return strings.Join(lines, ", ")
+	return items
 }
 
 // Invites is the view of an invite.
@@ -136,15 +135,15 @@ func Resellers(m money.Registry) render.View[api.Reseller] {
 			Cell: func(r row) render.Cell { return render.Label(r.ID, r.InviteInfo.Label) }},
 		render.Field("invite", "id of that invite", render.ID, func(r row) string { return r.InviteInfo.Invite }),
 		render.Field("rebates", "rebates of the reseller in each currency", render.Sums,
-			func(r row) []string { return rebateTexts(m, r.Rebates) }),
+			func(r row) []render.Step { return rebateSums(m, r.Rebates) }),
 		render.Field("id", "the service's id of the reseller", render.ID, func(r row) string { return r.ID })).
 		Default("label", "rebates", "id").Whole("rebates")
 }
 
-func rebateTexts(m money.Registry, rebates api.Rebates) []string {
-	amounts := make([]string, len(rebates))
+func rebateSums(m money.Registry, rebates api.Rebates) []render.Step {
+	amounts := make([]render.Step, len(rebates))
 	for i, r := range rebates {
-		amounts[i] = m.Format(r.Amount)
+		amounts[i].At = m.Format(r.Amount)
 	}
 	return amounts
 }

@@ -188,9 +188,9 @@ func (r runCounts) sum(totals []payout.Total) render.Cell {
 		}
 		return sumCell(r.money, a)
 	}
-	amounts := make([]string, len(totals))
+	amounts := make([]render.Step, len(totals))
 	for i, t := range totals {
-		amounts[i] = r.money.FormatBig(t.Amount)
+		amounts[i].At = r.money.FormatBig(t.Amount)
 	}
 	return render.Sums(amounts)
 }
