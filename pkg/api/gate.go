@@ -11,6 +11,7 @@ import (
 	"net/http/httptrace"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -32,8 +33,8 @@ var errGateShut = errors.New("the call had already been given up")
 type gatedConn struct {
 	net.Conn
 	state  atomic.Int32
-	before func() error // the check of the create that took the connection
-	why    atomic.Value // the error of before, if it has shut the gate
+	before []func() error // the checks of the create that took the connection
+	why    atomic.Value   // the error of one, if it has shut the gate
 }
 
 func (c *gatedConn) Write(b []byte) (int, error) {
@@ -41,8 +42,8 @@ func (c *gatedConn) Write(b []byte) (int, error) {
 	if !first && c.state.Load() == gateShut {
 		return 0, errGateShut
 	}
-	if first && c.before != nil {
-		if err := c.before(); err != nil {
+	for i := 0; first && i < len(c.before); i++ {
+		if err := c.before[i](); err != nil {
 			c.why.Store(notSentError{err})
 			c.state.Store(gateShut)
 			return 0, err
@@ -84,7 +85,7 @@ func (c *gatedConn) shut() bool {
 type sending struct {
 	context.Context
 	trace  httptrace.ClientTrace
-	before func() error
+	before []func() error
 
 	mu     sync.Mutex
 	tries  int  // requests that the gate let pass
@@ -151,7 +152,7 @@ func (s *sending) begin() error {
 func (s *sending) end(resp *http.Response, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err != nil {
+	if resp == nil { // without an error too, the transport has panicked
 		s.left = !saysNotSent(err)
 		return
 	}
@@ -215,14 +216,18 @@ type beforeSending struct{}
 // request is written to the network. If check returns an error, nothing is written, and the call ends in an
 // Error with the outcome NotSent. So the caller can make sure that its record of the request is still current
 // when the request is sent. With WithTransport, check is called before the transport. If a kept connection
-// turns out to be closed, check is called once more, before the create is written to a new one.
+// turns out to be closed, check is called once more, before the create is written to a new one. The checks that
+// ctx has already are called before check.
 func BeforeSending(ctx context.Context, check func() error) context.Context {
-	return context.WithValue(ctx, beforeSending{}, check)
+	if check == nil {
+		return ctx
+	}
+	return context.WithValue(ctx, beforeSending{}, append(slices.Clip(askedBefore(ctx)), check))
 }
 
-func askedBefore(ctx context.Context) func() error {
-	check, _ := ctx.Value(beforeSending{}).(func() error)
-	return check
+func askedBefore(ctx context.Context) []func() error {
+	checks, _ := ctx.Value(beforeSending{}).([]func() error)
+	return checks
 }
 
 func underTLS(conn net.Conn) net.Conn {

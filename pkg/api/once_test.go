@@ -560,7 +560,7 @@ func TestForeignTransport(t *testing.T) {
 					}
 					return tt.answer(r)
 				}))))
-			ctx := BeforeSending(t.Context(), func() error { asked++; return check })
+			ctx := BeforeSending(BeforeSending(t.Context(), func() error { asked++; return check }), nil)
 			_, err := client.Withdrawals.Create(ctx, sampleCreate())
 			if tt.want == -1 && err != nil || tt.want != -1 && (failure(t, err).Outcome != tt.want ||
 				tt.err != nil && !errors.Is(err, tt.err)) {
@@ -576,6 +576,13 @@ func TestForeignTransport(t *testing.T) {
 			}
 		}
 	}
+	defer func() {
+		if got := recover(); got != http.ErrAbortHandler {
+			t.Errorf("the transport's panic has become %v", got)
+		}
+	}()
+	panics := WithTransport(roundTripper(func(*http.Request) (*http.Response, error) { panic(http.ErrAbortHandler) }))
+	must[*Client](t)(New("http://127.0.0.1", panics)).Withdrawals.Create(t.Context(), sampleCreate())
 }
 
 // perhapsSent makes no claim about what was sent, even if the error that it wraps does.

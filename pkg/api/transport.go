@@ -197,8 +197,8 @@ func (g gate) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	once := *req
 	once.GetBody = nil // without it, net/http cannot send the body a second time
 	if g.network == nil {
-		if s.before != nil {
-			if err := s.before(); err != nil {
+		for _, check := range s.before {
+			if err := check(); err != nil {
 				return nil, notSentError{err}
 			}
 		}
