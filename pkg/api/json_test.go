@@ -334,7 +334,7 @@ func same(a, b any, texts bool) bool {
 // TestInvalidUnionsAreNotWritten checks that a currency or amount without a kind or code has no JSON.
 func TestInvalidUnionsAreNotWritten(t *testing.T) {
 	for _, value := range []any{Currency{}, Currency{Crypto, ""}, Currency{"", "Btc"}, Currency{"Metal", "Au"}, Amount{},
-		Amount{Crypto, "", 1}, Amount{"", "Btc", 1}, Rebates{{"Usd", Amount{}}}, Address{}} {
+		Amount{Crypto, "", 1}, Amount{"", "Btc", 1}, BigAmount{}, Rebates{{"Usd", Amount{}}}, Address{}} {
 		if b, err := json.Marshal(value); err == nil {
 			t.Errorf("%+v is written as %s", value, b)
 		}

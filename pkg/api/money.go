@@ -96,31 +96,31 @@ func (a Amount) String() string {
 }
 
 // MarshalJSON writes the nested one-key objects. An Amount without a kind or a code is an error.
-func (a Amount) MarshalJSON() ([]byte, error) {
-	if err := checkUnion(a.Kind, a.Code); err != nil {
-		return nil, fmt.Errorf("amount: %w", err)
-	}
-	b, err := jsontext.AppendQuote([]byte(`{"`+a.Kind+`":{`), a.Code)
-	b = strconv.AppendInt(append(b, ':'), a.Minor, 10)
-	return append(b, "}}"...), err
-}
+func (a Amount) MarshalJSON() ([]byte, error) { return Big(a).MarshalJSON() }
 
 // UnmarshalJSON reads the nested one-key objects and refuses anything else, such as a number that is not an
 // int64 in plain digits.
 func (a *Amount) UnmarshalJSON(b []byte) error { return unmarshal(b, a) }
 
 func (a *Amount) read(r *reader) error {
+	return r.amount(&a.Kind, &a.Code, func(r *reader) (err error) {
+		a.Minor, err = r.integer()
+		return err
+	})
+}
+
+// amount reads the nested one-key objects. minor must read the number.
+func (r *reader) amount(kind *Kind, code *string, minor func(*reader) error) error {
 	return r.oneKey(func(key []byte) (err error) {
-		if a.Kind, err = parseKind(string(key)); err != nil {
+		if *kind, err = parseKind(string(key)); err != nil {
 			return err
 		}
-		return r.oneKey(func(key []byte) (err error) {
+		return r.oneKey(func(key []byte) error {
 			if len(key) == 0 {
 				return errors.New("the currency code is empty")
 			}
-			a.Code = r.shared(key)
-			a.Minor, err = r.integer()
-			return err
+			*code = r.shared(key)
+			return minor(r)
 		})
 	})
 }

@@ -2,11 +2,13 @@ package api
 
 import (
 	"cmp"
-	"encoding/json"
-	"errors"
+	"fmt"
+	"math"
 	"math/big"
 	"math/bits"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // A Sum is an exact sum of minor units. It has 128 bits, more than any number of amounts needs. Equal sums
@@ -49,7 +51,7 @@ func (s Sum) Big() *big.Int {
 
 func (s Sum) String() string { return s.Big().String() }
 
-// BigAmount is an amount of any size, such as a total. In JSON it looks like an Amount.
+// BigAmount is an amount that may be larger than an int64, such as a total. In JSON it looks like an Amount.
 type BigAmount struct {
 	Kind  Kind
 	Code  string
@@ -67,25 +69,33 @@ func (a BigAmount) SameUnit(o BigAmount) bool {
 	return a.Kind == o.Kind && strings.EqualFold(a.Code, o.Code)
 }
 
-// MarshalJSON writes an object such as {"Crypto":{"Btc":1500000}}.
+// MarshalJSON writes an object such as {"Crypto":{"Btc":1500000}}. A BigAmount without a kind or a code is an
+// error.
 func (a BigAmount) MarshalJSON() ([]byte, error) {
-	return json.Marshal(map[Kind]map[string]*big.Int{a.Kind: {a.Code: a.Minor.Big()}})
+	if err := checkUnion(a.Kind, a.Code); err != nil {
+		return nil, fmt.Errorf("amount: %w", err)
+	}
+	b, err := jsontext.AppendQuote([]byte(`{"`+a.Kind+`":{`), a.Code)
+	b = a.Minor.Big().Append(append(b, ':'), 10)
+	return append(b, "}}"...), err
 }
 
-// UnmarshalJSON reads what MarshalJSON writes.
-func (a *BigAmount) UnmarshalJSON(text []byte) error {
-	var kinds map[Kind]map[string]*big.Int
-	if err := json.Unmarshal(text, &kinds); err != nil {
+// UnmarshalJSON reads what MarshalJSON writes and refuses anything else.
+func (a *BigAmount) UnmarshalJSON(text []byte) error { return unmarshal(text, a) }
+
+func (a *BigAmount) read(r *reader) error { return r.amount(&a.Kind, &a.Code, a.Minor.read) }
+
+func (s *Sum) read(r *reader) error {
+	text, err := r.number()
+	if err != nil {
 		return err
 	}
-	for _, kind := range []Kind{Crypto, Fiat} {
-		for code, minor := range kinds[kind] {
-			if len(kinds) == 1 && len(kinds[kind]) == 1 && code != "" && minor != nil && minor.BitLen() < 127 {
-				low := new(big.Int).And(minor, new(big.Int).SetUint64(1<<64-1))
-				*a = BigAmount{kind, code, Sum{uint64(new(big.Int).Rsh(minor, 64).Int64()), low.Uint64()}}
-				return nil
-			}
+	if n, ok := new(big.Int).SetString(string(text), 10); ok {
+		low := new(big.Int).And(n, new(big.Int).SetUint64(math.MaxUint64))
+		*s = Sum{uint64(new(big.Int).Rsh(n, 64).Int64()), low.Uint64()}
+		if s.Big().Cmp(n) == 0 {
+			return nil
 		}
 	}
-	return errors.New("it is not an amount")
+	return fmt.Errorf("%.40s is not an integer of 128 bits in plain digits", text)
 }

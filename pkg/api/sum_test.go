@@ -27,7 +27,7 @@ func TestSum(t *testing.T) {
 		if got := SumOfHalves(high, low).Big(); got.Cmp(want.Add(want, big.NewInt(low))) != 0 {
 			t.Fatalf("of two halves: %d, want %d", got, want)
 		}
-		amount := BigAmount{Crypto, "Btc", other}
+		amount := BigAmount{Crypto, "Btc", Sum{uint64(high), uint64(low)}}
 		var read BigAmount
 		if text, err := json.Marshal(amount); err != nil || json.Unmarshal(text, &read) != nil || read != amount {
 			t.Fatalf("%s, %v: read as %v", text, err, read)
@@ -37,7 +37,8 @@ func TestSum(t *testing.T) {
 
 func TestBigAmountIsReadStrictly(t *testing.T) {
 	for _, text := range []string{`{}`, `{"Crypto":{}}`, `{"Other":{"Btc":1}}`, `{"Crypto":{"":1}}`,
-		`{"Crypto":{"Btc":null}}`, `{"Crypto":{"Btc":1.5}}`,
+		`{"Crypto":{"Btc":null}}`, `{"Crypto":{"Btc":1.5}}`, `{"Crypto":{"Btc":1,"Btc":2}}`, "{\"Crypto\":{\"\xff\":1}}",
+		`{"Crypto":{"Btc":1},"Crypto":{"Btc":2}}`, `{"Crypto":{"Btc":-170141183460469231731687303715884105729}}`,
 		`{"Crypto":{"Btc":1,"Doge":2}}`, `{"Crypto":{"Btc":1},"Fiat":{"USD":1}}`,
 		`{"Crypto":{"Btc":170141183460469231731687303715884105728}}`} {
 		var a BigAmount

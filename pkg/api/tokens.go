@@ -191,12 +191,17 @@ func elements[T any, P interface {
 	})
 }
 
+// number reads a number and returns its text, which is valid until the next value is read.
+func (r *reader) number() ([]byte, error) {
+	if r.PeekKind() != '0' {
+		return nil, r.unexpected("an integer")
+	}
+	return r.ReadValue()
+}
+
 // integer reads an int64 in plain digits. It parses the text itself, so that no float is involved.
 func (r *reader) integer() (int64, error) {
-	if r.PeekKind() != '0' {
-		return 0, r.unexpected("an integer")
-	}
-	text, err := r.ReadValue()
+	text, err := r.number()
 	if err != nil {
 		return 0, err
 	}
