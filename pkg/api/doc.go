@@ -87,8 +87,8 @@
 //	}
 //
 // An error is the last thing that is yielded. Withdrawals made meanwhile push others onto the next page.
-// These are not yielded again, and none of those that existed at the beginning is missed. The next pages are
-// read while one is used.
+// These are not yielded again, and none of those that existed at the beginning is missed, as long as total and
+// page_count grow with the list. The next pages are read while one is used.
 //
 // # What the interface leaves open
 //

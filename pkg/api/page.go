@@ -113,7 +113,9 @@ func (c *Client) all(
 
 // eachWithdrawal reads the list page after page until two pages in a row have no new withdrawal, or as many
 // as the service counts are there, in as many pages, and the last of them is not full: the counts may be wrong.
-// fetch gets the page number as the service counts.
+// If the service counts more than on the first page, new withdrawals may have pushed as many rows of the pages
+// before onto the next ones, and it goes on past the last page or to an empty one. fetch gets the page number
+// as the service counts.
 func eachWithdrawal(ctx context.Context, opts ListOptions, fetch fetchPage) iter.Seq2[Withdrawal, error] {
 	return func(yield func(Withdrawal, error) bool) {
 		ahead := newPager(ctx, fetch)
@@ -122,6 +124,7 @@ func eachWithdrawal(ctx context.Context, opts ListOptions, fetch fetchPage) iter
 		recent := recent{before: map[string]bool{}, now: map[string]bool{}}
 		size := cmp.Or(opts.PageSize, DefaultPageSize)
 		pages, last := 0, false // last: as many pages as the service counts were read
+		total := got.Total
 		for err == nil {
 			if opts.OnPage != nil {
 				opts.OnPage(got)
@@ -134,8 +137,9 @@ func eachWithdrawal(ctx context.Context, opts ListOptions, fetch fetchPage) iter
 			}
 			pages++
 			last = int64(pages) >= got.PageCount
+			ends := int64(pages) > got.PageCount || got.Total <= total || len(got.Items) == 0
 			// A page 0 without rows proves nothing if the service may count from 1.
-			if recent.stale == 2 || last && recent.all == got.Total && len(got.Items) < size &&
+			if recent.stale >= 2 && ends || last && recent.all == got.Total && len(got.Items) < size &&
 				(recent.all > 0 || opts.FirstPage != PageBaseAuto) {
 				return
 			}
