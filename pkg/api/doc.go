@@ -71,8 +71,8 @@
 // can arrive late.
 //
 // Reads (every GET and the three POST .../list paths) are retried, see WithRetries. The pauses are random,
-// up to 200, 400 and 800 ms and so on, or as long as Retry-After asks, up to 30 s and within the time of
-// the call. A pause ends at once when the context does.
+// up to 200, 400 and 800 ms and so on, or as long as Retry-After asks. If it asks for more than 30 s, or
+// than is left of the time of the call, the read is not retried. A pause ends at once when the context does.
 //
 // # Lists
 //

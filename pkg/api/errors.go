@@ -58,7 +58,7 @@ type Error struct {
 	Path    string
 	Outcome Outcome
 
-	Status int // HTTP status; 0 without an answer
+	Status int // HTTP status; 0 without a complete answer
 
 	// From the service's error envelope, if there is one.
 	Envelope    bool // whether there is one
@@ -66,7 +66,7 @@ type Error struct {
 	Reason      string
 	Description string
 
-	RetryAfter time.Duration // as the service asked with a 429 or 503; 0 if it did not
+	RetryAfter time.Duration // as the service asked, at most 24 hours; 0 if it did not
 	Err        error         // the underlying cause; nil if the service refused with an envelope
 }
 

@@ -14,14 +14,14 @@ import (
 // DefaultWaitInterval is the default pause between two readings of a wait.
 const DefaultWaitInterval = 2 * time.Second
 
-// lasting are the answers of a service that refuses the key or does not know the id: they do not change.
+// lasting are the statuses of answers that end a wait, also without the envelope: these rarely change.
 var lasting = []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound}
 
 // Poll says how WaitFor reads.
 type Poll struct {
 	Interval time.Duration    // between two readings; 0: DefaultWaitInterval
 	Timeout  time.Duration    // limit of the whole wait; 0: until the context ends
-	Passes   func(error) bool // whether a reading that failed may succeed later; nil: any may
+	Passes   func(error) bool // whether a reading that failed otherwise than WaitFor says may succeed later; nil: any
 	Trouble  func(error)      // called when the first reading fails, or one after a success; may be nil
 }
 
@@ -81,8 +81,8 @@ func (e *WaitError) Error() string {
 func (e *WaitError) Unwrap() []error { return []error{e.Err, e.Trouble} }
 
 // WaitFor calls read until it is done. A reading that fails is repeated, after the pause that the service
-// asks for, unless the service refuses the key or does not know the id, or poll.Passes says otherwise. The
-// error is a *WaitError, or an *InvalidError about poll.
+// asks for, unless the answer is a 401, 403 or 404, whoever gave it, or poll.Passes says otherwise. The error
+// is a *WaitError, or an *InvalidError about poll.
 func WaitFor(ctx context.Context, poll Poll, read func(context.Context) (done bool, err error)) error {
 	if err := poll.check(); err != nil {
 		return err
