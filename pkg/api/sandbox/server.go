@@ -116,7 +116,10 @@ func WithExposure() Option { return func(o *options) { o.exposed = true } }
 // New makes a sandbox. Close it if it uses WithState or if withdrawals have callbacks.
 func New(opts ...Option) (*Server, error) {
 	o := options{key: KeyPrefix + rand.Text(), settings: map[string]string{}, clock: time.Now}
-	for _, opt := range opts {
+	for i, opt := range opts {
+		if opt == nil {
+			return nil, fmt.Errorf("sandbox: option %d is nil: leave it out", i+1)
+		}
 		opt(&o)
 	}
 	if err := checkKey(o.key); err != nil {
@@ -179,7 +182,7 @@ type StateError = store.FileError
 var ErrInUse = store.ErrInUse
 
 // Close stops posting callbacks, cuts off posts in flight, and closes the state's file. Pending callbacks
-// stay pending in the file.
+// stay pending in the file. A second Close does nothing.
 func (s *Server) Close() error {
 	s.sender.Close()
 	return s.store.Close()

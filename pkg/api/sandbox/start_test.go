@@ -113,6 +113,7 @@ func TestStartFails(t *testing.T) {
 		failIf(t, failed == nil || len(tb.cleanups) != 0, "%s: it failed with %v and cleans up %d times", name, failed,
 			len(tb.cleanups))
 	}
+	says(t, second(sandbox.New(set("first_page", "1"), nil)), "option 2 is nil")
 }
 
 // TestStartBringsNoTesting checks that a program that serves a sandbox includes neither package testing nor

@@ -217,6 +217,7 @@ func TestStateHasOneServer(t *testing.T) {
 	b := fileBox(t, path)
 	refused(fmt.Sprintf("in use by process %d", os.Getpid()), sandbox.WithState(path))
 	b.Close()
+	must(t, b.Close()) // again
 	shared := []box{sharedBox(t, path), sharedBox(t, path)}
 	shared[0].Close()
 	refused(fmt.Sprintf("in use by commands, the last of them process %d", os.Getpid()), sandbox.WithState(path))

@@ -46,7 +46,7 @@ func (o *Maker) Named(name string) (store.Change, error) {
 		return p.read(p.demo())
 	}
 	return store.Change{},
-		fmt.Errorf("there is no seed %q; use demo or none, or leave it out for funds in every currency", name)
+		refusal.New(refusal.InvalidBody, "There is no seed %q; use demo or none, or leave it out.", refusal.Shorten(name))
 }
 
 // A seedReader reads a seed in JSON, written by a person or by Dump, and completes it. It makes up what a

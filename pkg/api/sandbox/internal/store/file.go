@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"example.com/till/internal/atomicfile"
@@ -29,9 +30,10 @@ import (
 type file struct {
 	path    string
 	lock    *os.File
-	db      *sql.DB // with one connection
-	last    int64   // the last commit that the store has; 0: none
-	version int64   // of the data at the last read, which SQLite changes when another process commits
+	db      *sql.DB      // with one connection
+	last    int64        // the last commit that the store has; 0: none
+	close   func() error // a second call does nothing
+	version int64        // of the data at the last read, which SQLite changes when another process commits
 }
 
 // A FileError reports that the file of a state cannot be used, and why.
@@ -67,6 +69,7 @@ func openFile(path string, shared bool) (*file, error) {
 		lock.Close()
 		return nil, err
 	}
+	f.close = sync.OnceValue(func() error { return errors.Join(f.db.Close(), lock.Close()) })
 	return f, nil
 }
 
@@ -215,8 +218,6 @@ func (f *file) catchUp(query func(string, ...any) (*sql.Rows, error), apply func
 	}
 	return rows.Err()
 }
-
-func (f *file) close() error { return errors.Join(f.db.Close(), f.lock.Close()) }
 
 // ErrInUse is the error for a state file that another store has open.
 var ErrInUse = errors.New("in use")
