@@ -216,7 +216,7 @@ type beforeSending struct{}
 // request is written to the network. If check returns an error, nothing is written, and the call ends in an
 // Error with the outcome NotSent. So the caller can make sure that its record of the request is still current
 // when the request is sent. With WithTransport, check is called before the transport. If a kept connection
-// turns out to be closed, check is called once more, before the create is written to a new one. The checks that
+// turns out to be closed, check is called once more, before the create is written to a new one. Checks that
 // ctx has already are called before check.
 func BeforeSending(ctx context.Context, check func() error) context.Context {
 	if check == nil {

@@ -21,7 +21,7 @@ var lasting = []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNo
 type Poll struct {
 	Interval time.Duration    // between two readings; 0: DefaultWaitInterval
 	Timeout  time.Duration    // limit of the whole wait; 0: until the context ends
-	Passes   func(error) bool // whether a reading that failed otherwise than WaitFor says may succeed later; nil: any
+	Passes   func(error) bool // whether another failed reading than WaitFor names may pass; nil: any may
 	Trouble  func(error)      // called when the first reading fails, or one after a success; may be nil
 }
 
