@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -11,50 +10,32 @@ import (
 // space or a t instead of the T, a time without seconds or with a fraction of them, and a date alone. rest is
 // what follows it, such as a Z.
 func ParseWritten(text string) (at time.Time, rest string, ok bool) {
-	const date, clock = len("2006-01-02"), len("T15:04")
-	if len(text) < date {
-		return at, "", false
-	}
-	at, err := time.Parse(time.DateOnly, text[:date])
-	if rest = text[date:]; err != nil || rest == "" {
+	const day, minute, second = len("2006-01-02"), len("2006-01-02T15:04"), len(writtenLayout)
+	if len(text) <= day || !strings.Contains("Tt ", text[day:day+1]) {
+		at, err := time.Parse(time.DateOnly, text)
 		return at, "", err == nil
 	}
-	if len(rest) < clock || !strings.Contains("Tt ", rest[:1]) {
+	rest = strings.TrimLeft(text[day+1:], ":"+digits)
+	if rest != "" && (rest[0] == '.' || rest[0] == ',') && rest[1:] != strings.TrimLeft(rest[1:], digits) {
+		rest = strings.TrimLeft(rest[1:], digits) // behind a fraction, which time.Parse reads although no layout has it
+	}
+	written, layout := text[:len(text)-len(rest)], strings.Replace(writtenLayout, "T", text[day:day+1], 1)
+	switch {
+	case len(written) == minute:
+		layout = layout[:minute]
+	case len(written) < second:
 		return at, "", false
+	case written[minute:second] == ":60": // a leap second is the end of its minute and its day
+		written = written[:minute] + ":59.999999999"
 	}
-	of, err := time.Parse("15:04", rest[1:clock])
-	if err != nil {
-		return at, "", false
-	}
-	at = time.Date(at.Year(), at.Month(), at.Day(), of.Hour(), of.Minute(), 0, 0, time.UTC)
-	rest = rest[clock:]
-	if len(rest) < len(":05") || rest[0] != ':' {
-		return at, rest, true
-	}
-	second, err := strconv.ParseUint(rest[1:3], 10, 8)
-	if err != nil {
-		return at, rest, true
-	}
-	nano, rest := fraction(rest[3:])
-	if second == 60 { // a leap second is the end of its minute and its day
-		second, nano = 59, 999_999_999
-	}
-	return at.Add(time.Duration(second)*time.Second + time.Duration(nano)), rest, second < 60
+	at, err := time.Parse(layout, written)
+	return at, rest, err == nil
 }
 
-// fraction reads a fraction of a second, up to nanoseconds.
-func fraction(text string) (nano int, rest string) {
-	if text == "" || text[0] != '.' && text[0] != ',' {
-		return 0, text
-	}
-	rest = strings.TrimLeft(text[1:], "0123456789")
-	digits := text[1 : len(text)-len(rest)]
-	if digits == "" {
-		return 0, text
-	}
-	nano, _ = strconv.Atoi((digits + "000000000")[:9])
-	return nano, rest
-}
+const (
+	writtenLayout = "2006-01-02T15:04:05"
+	digits        = "0123456789"
+)
 
 // Span is the time from From until just before To. An end that is nil is open. No time can mean that, because
 // the service can write every time.
@@ -117,8 +98,6 @@ func (s Span) shift(at time.Time, direction int) time.Time {
 	last := first.AddDate(0, 1, -1)
 	return first.AddDate(0, 0, min(at.Day(), last.Day())-1).Add(at.Sub(dayOf(at)))
 }
-
-const writtenLayout = "2006-01-02T15:04:05"
 
 // Bounds returns the first and the last second of the span as text, empty for an open end.
 func (s Span) Bounds() (from, to string) {
