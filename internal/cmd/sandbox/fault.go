@@ -48,19 +48,19 @@ type faultFlags struct {
 
 func faultAddCommand(a *cmdutil.App) *cobra.Command {
 	var flags faultFlags
-	cmd := newControl(a, cmdutil.One, faultView, &cobra.Command{
+	cmd := newAnswer(a, faultView, true, &cobra.Command{
 		Use:   "add --do KIND",
 		Short: "Make calls to the sandbox fail from now on",
-	}, func(s *cmdutil.Session, out cmdutil.Output[sandbox.Fault], _ []string) error {
-		order, err := flags.fault(s.Cmd)
+	}, func(s *cmdutil.Session, _ []string) (sandbox.Fault, error) {
+		f, err := flags.fault(s.Cmd)
 		if err != nil {
-			return err
+			return f, err
 		}
-		added, err := tell[sandbox.Fault](s, "/sandbox/faults", order)
-		if err != nil {
-			return err
+		order := map[string]any{"do": f.Do, "on": f.On, "rate": f.Rate, "times": f.Times, "match": f.Match, "seed": f.Seed}
+		if f.Body != nil {
+			order["body"] = f.Body
 		}
-		return out.Bare(added, added.ID)
+		return tell[sandbox.Fault](s, "/sandbox/faults", order)
 	})
 	f := cmd.Flags()
 	f.StringVar(&flags.Do, "do", "", "what goes wrong")
@@ -75,38 +75,28 @@ func faultAddCommand(a *cmdutil.App) *cobra.Command {
 	return cmd
 }
 
-type faultOrder struct {
-	Do    string            `json:"do"`
-	On    string            `json:"on"`
-	Rate  float64           `json:"rate"`
-	Times int64             `json:"times"`
-	Match map[string]string `json:"match"`
-	Seed  int64             `json:"seed,omitempty"`
-	Body  []byte            `json:"body,omitempty"` // encoded in base64
-}
-
-func (flags faultFlags) fault(cmd *cobra.Command) (order faultOrder, err error) {
-	f := flags.Fault
+func (flags faultFlags) fault(cmd *cobra.Command) (f sandbox.Fault, err error) {
+	f = flags.Fault
 	f.Rate, err = strconv.ParseFloat(flags.rate, 64)
 	if err != nil || f.Rate == 0 || strings.Trim(flags.rate, "0123456789.") != "" {
-		return order, exit.UsageError(fmt.Sprintf("--rate: %q is not a decimal above 0 and at most 1", flags.rate),
+		return f, exit.UsageError(fmt.Sprintf("--rate: %q is not a decimal above 0 and at most 1", flags.rate),
 			"0.1 affects one call in ten")
 	}
 	if f.Match, err = parseMatch(flags.match); err != nil {
-		return order, err
+		return f, err
 	}
 	for _, number := range []string{"times", "seed"} {
 		if value, _ := cmd.Flags().GetInt64(number); cmd.Flags().Changed(number) && value < 1 {
-			return order, exit.UsageError("--"+number+": it must be at least 1", "leave it out for the default")
+			return f, exit.UsageError("--"+number+": it must be at least 1", "leave it out for the default")
 		}
 	}
 	if kind, name, given := strings.Cut(f.Do, "="); kind == "body" || kind == "respond" {
 		if !given {
-			return order, exit.UsageError("--do: "+kind+" names no file", "write "+kind+"=FILE")
+			return f, exit.UsageError("--do: "+kind+" names no file", "write "+kind+"=FILE")
 		}
 		f.Do = kind
 		if f.Body, err = os.ReadFile(name); err != nil {
-			return order, exit.UsageError(fmt.Sprintf("--do: the file cannot be read: %v", err), "name another")
+			return f, exit.UsageError(fmt.Sprintf("--do: the file cannot be read: %v", err), "name another")
 		}
 	}
 	f, err = sandbox.CheckFault(f)
@@ -117,9 +107,9 @@ func (flags faultFlags) fault(cmd *cobra.Command) (order faultOrder, err error) 
 		case "body":
 			wrong.Field = "do"
 		}
-		return order, exit.UsageError("--"+wrong.Field+": "+wrong.Problem, wrong.Advice)
+		return f, exit.UsageError("--"+wrong.Field+": "+wrong.Problem, wrong.Advice)
 	}
-	return faultOrder{f.Do, f.On, f.Rate, f.Times, f.Match, f.Seed, f.Body}, err
+	return f, err
 }
 
 func parseMatch(texts []string) (map[string]string, error) {
