@@ -28,7 +28,7 @@ func (s *Server) serve(ctx context.Context, listener net.Listener, grace time.Du
 	open := &conns{}
 	meanwhile, end := context.WithCancel(ctx)
 	server := &http.Server{
-		Handler:           open.counted(s),
+		Handler:           s,
 		ConnState:         open.note,
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       time.Minute,
@@ -157,15 +157,6 @@ func (open *conns) note(c net.Conn, state http.ConnState) {
 		open.Delete(c)
 		open.busy.Done()
 	}
-}
-
-// counted counts the handlers too, because one may have hijacked its connection.
-func (open *conns) counted(h http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		open.busy.Add(1)
-		defer open.busy.Done()
-		h.ServeHTTP(w, r)
-	})
 }
 
 // interrupt ends the waits for a request, or for the rest of one, until ctx is done. A server that shuts down
