@@ -56,11 +56,7 @@ func faultAddCommand(a *cmdutil.App) *cobra.Command {
 		if err != nil {
 			return f, err
 		}
-		order := map[string]any{"do": f.Do, "on": f.On, "rate": f.Rate, "times": f.Times, "match": f.Match, "seed": f.Seed}
-		if f.Body != nil {
-			order["body"] = f.Body
-		}
-		return tell[sandbox.Fault](s, "/sandbox/faults", order)
+		return tell[sandbox.Fault](s, "/sandbox/faults", faultOrder{f.Do, f.On, f.Rate, f.Times, f.Match, f.Seed, f.Body})
 	})
 	f := cmd.Flags()
 	f.StringVar(&flags.Do, "do", "", "what goes wrong")
@@ -73,6 +69,16 @@ func faultAddCommand(a *cmdutil.App) *cobra.Command {
 	cmdline.OfferWords(cmd, "do", faultKinds...)
 	offerOperations(cmd)
 	return cmd
+}
+
+type faultOrder struct {
+	Do    string            `json:"do"`
+	On    string            `json:"on"`
+	Rate  float64           `json:"rate"`
+	Times int64             `json:"times"`
+	Match map[string]string `json:"match"`
+	Seed  int64             `json:"seed,omitempty"`
+	Body  []byte            `json:"body,omitempty"` // encoded in base64
 }
 
 func (flags faultFlags) fault(cmd *cobra.Command) (f sandbox.Fault, err error) {
