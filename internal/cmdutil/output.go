@@ -290,21 +290,6 @@ func Knows256(env func(string) string) bool {
 	return strings.Contains(env("TERM"), "256color") || env("COLORTERM") != ""
 }
 
-type pathLine struct {
-	Path string `json:"path"`
-}
-
-// PathView returns the view of a path, and about says of what.
-func PathView(about string) func(money.Registry) render.View[string] {
-	return func(money.Registry) render.View[string] {
-		return render.View[string]{
-			ID:      func(path string) string { return path },
-			JSON:    render.Encoded(func(path string) pathLine { return pathLine{path} }),
-			Columns: []render.Column[string]{{Name: "path", About: about, Cell: render.Own}},
-		}
-	}
-}
-
 // Form says how many values a command prints.
 type Form int
 

@@ -23,8 +23,12 @@ func showCommand(a *cmdutil.App) *cobra.Command {
 	})
 }
 
+type pathLine struct {
+	Path string `json:"path" column:"own: path of the configuration file"`
+}
+
 func pathCommand(a *cmdutil.App) *cobra.Command {
-	view := cmdutil.PathView("path of the configuration file")
+	view := cmdutil.StructView[pathLine]("path")
 	return cmdutil.WithView(a, cmdutil.One, view, &cobra.Command{
 		Use:   "path",
 		Short: "Print where the configuration file is, or would be",
@@ -40,7 +44,7 @@ func pathCommand(a *cmdutil.App) *cobra.Command {
 			if s.Plain() { // unquoted and unescaped: a script passes it to another program
 				return a.Write(path + "\n")
 			}
-			return out.One(path)
+			return out.One(pathLine{path})
 		},
 	})
 }

@@ -34,11 +34,15 @@ func reasonFlag(cmd *cobra.Command, reason *string, usage string) *cobra.Command
 	return cmd
 }
 
+type pathLine struct {
+	Path string `json:"path" column:"own: file or address of the journal"`
+}
+
 func pathCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.NewCommand(a, cmdutil.One, cmdutil.PathView("file or address of the journal"), &cobra.Command{
+	return cmdutil.NewCommand(a, cmdutil.One, cmdutil.StructView[pathLine]("path"), &cobra.Command{
 		Use:   "path",
 		Short: "Print where the journal is kept",
-	}, func(s *cmdutil.Session, out cmdutil.Output[string], _ []string) error {
+	}, func(s *cmdutil.Session, out cmdutil.Output[pathLine], _ []string) error {
 		if s.Journal == "" {
 			return &config.Error{Msg: "the journal has no place: " + s.NoHome(),
 				Advice: "name a file in TILL_JOURNAL"}
@@ -47,7 +51,7 @@ func pathCommand(a *cmdutil.App) *cobra.Command {
 		if s.Plain() { // unquoted and unescaped: a script passes it to another program
 			return s.Write(path + "\n")
 		}
-		return out.One(path)
+		return out.One(pathLine{path})
 	})
 }
 
