@@ -206,7 +206,7 @@ func (s *Session) LineOptions() (render.Options, error) {
 
 // TableOnTerminal reports whether a person sees a table. A part of a long list is more useful then.
 func (s *Session) TableOnTerminal() bool {
-	return s.Render.Format == render.Table && !s.Quiet && s.Render.Screen
+	return s.Render.Format == render.Table && !s.Quiet && s.Render.Width > 0
 }
 
 // Plain reports whether the output is a table with default settings, so that a single line can replace it.

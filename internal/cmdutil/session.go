@@ -63,7 +63,6 @@ func (a *App) Start(cmd *cobra.Command) (*Session, error) {
 		Width:     terminal.Width(a.IO.Out),
 		Color:     WantsColour(s.Color, a.IO.Env, terminal.Of(a.IO.Out) != nil),
 		Colors256: Knows256(a.IO.Env),
-		Screen:    terminal.Of(a.IO.Out) != nil,
 	}
 	s.Render.Unknown = func(code string) { s.unknown[code] = true }
 	if s.CSVFor != "" {

@@ -221,7 +221,7 @@ func notJSON(err error) error {
 
 // output is the function output, with escapes if w is a terminal. Tables and ids are safe already.
 func (o Options) output(w io.Writer, print func(*bufio.Writer) error) error {
-	if !o.Screen || o.Quiet || o.tabular() && o.Format != CSV {
+	if o.Width == 0 || o.Quiet || o.tabular() && o.Format != CSV {
 		return output(w, print)
 	}
 	screen := &screenWriter{w: w}

@@ -30,11 +30,10 @@ type Options struct {
 	NoHeaders bool
 	Excel     Excel // how CSV is written for it; zero: as for any program
 	Quiet     bool  // ids only, one a line
-	Width     int   // of the terminal in columns; 0: not a terminal, nothing is cut
+	Width     int   // of the terminal in columns; 0: none, so nothing is cut, nor escaped as by Screen
 	Color     bool
 	Colors256 bool              // the terminal has 256 colours
 	Unknown   func(code string) // is told of each amount in minor units; nil: nothing is
-	Screen    bool              // the output is a terminal: data is escaped as by Screen
 }
 
 // tabular reports whether the output is made of cells, and not of JSON.

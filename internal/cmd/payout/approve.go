@@ -130,7 +130,7 @@ func showToApprover(s *cmdutil.Session, plan *payout.Plan) error {
 		}
 		return nil
 	}
-	o := render.Options{Format: render.Table, Color: s.Render.Color, Screen: true}
+	o := render.Options{Format: render.Table, Color: s.Render.Color}
 	return l.print(s.IO.Err, o, l.facts(), func() error { return l.rowsView(true).List(s.IO.Err, o, l.rows()) })
 }
 

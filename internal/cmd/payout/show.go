@@ -129,7 +129,7 @@ func showPlan(s *cmdutil.Session, p *payout.Plan, verbose bool, out cmdutil.Outp
 	if _, err := p.WriteTo(&text); err != nil {
 		return err
 	}
-	if !whole && o.Format == render.JSON && !o.Screen {
+	if !whole && o.Format == render.JSON && o.Width == 0 {
 		return s.Write(text.String())
 	}
 	file := render.View[[]byte]{JSON: render.Received[planfile.File](func(t []byte) []byte { return t })}
@@ -137,10 +137,7 @@ func showPlan(s *cmdutil.Session, p *payout.Plan, verbose bool, out cmdutil.Outp
 }
 
 // onScreen reports whether a plan is shown to a person who did not say how.
-func onScreen(s *cmdutil.Session) bool {
-	o := s.Render
-	return o.Screen && o.Filter == nil && o.Format == render.Table && len(o.Columns) == 0 && !o.Quiet
-}
+func onScreen(s *cmdutil.Session) bool { return s.TableOnTerminal() && s.Plain() }
 
 // looked is a plan as a person looks at it, with what till finds in it.
 type looked struct {

@@ -94,7 +94,7 @@ func dumpCommand(a *cmdutil.App) *cobra.Command {
 			}
 			view, options := cmdutil.LineView(), s.Render
 			if options.Format == render.Table && options.Filter == nil { // it is JSON anyway
-				options = render.Options{Format: render.JSON}
+				options = render.Options{Format: render.JSON, Width: options.Width}
 			} else if _, err := cmdutil.NewOutput(s, view); err != nil {
 				return err
 			}
