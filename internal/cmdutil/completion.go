@@ -20,7 +20,7 @@ func (a *App) CompleteCurrencies(cmd *cobra.Command, _ []string, typed string) (
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return CompleteCodes(settings.Registry.Entries(), typed), cobra.ShellCompDirectiveNoFileComp
+	return CompleteCodes(settings.Money.Entries(), typed), cobra.ShellCompDirectiveNoFileComp
 }
 
 // CompleteCodes returns the codes that begin with typed, ignoring case. It keeps the typed part as it was

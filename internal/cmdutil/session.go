@@ -18,7 +18,6 @@ import (
 	"example.com/till/internal/config"
 	"example.com/till/internal/exit"
 	"example.com/till/internal/metrics"
-	"example.com/till/internal/money"
 	"example.com/till/internal/period"
 	"example.com/till/internal/render"
 	"example.com/till/internal/terminal"
@@ -33,7 +32,6 @@ type Session struct {
 	*App
 	config.Settings
 	Cmd     *cobra.Command
-	Money   money.Registry
 	Render  render.Options
 	Keys    config.Keys
 	key     string          // of the calls, once known
@@ -50,7 +48,7 @@ func (a *App) Start(cmd *cobra.Command) (*Session, error) {
 	if err := cmdline.CheckDryRun(cmd); err != nil {
 		return nil, err
 	}
-	s := &Session{App: a, Cmd: cmd, Settings: settings, Money: settings.Registry, Keys: a.keys(), unknown: map[string]bool{}}
+	s := &Session{App: a, Cmd: cmd, Settings: settings, Keys: a.keys(), unknown: map[string]bool{}}
 	a.session = s
 	a.Spinner.Out, a.Spinner.Dumb = terminal.Of(a.IO.Err), a.IO.Env("TERM") == "dumb"
 	a.Spinner.Interrupted = func() bool { return a.Ctx.Err() != nil }

@@ -56,7 +56,7 @@ func Resolve(in Input) (Settings, error) {
 	profile := file.Profiles[name]
 	s := Settings{Profile: name, Sandbox: name == Sandbox, ConfigFile: file.Path, StateDir: in.StateDir(),
 		Layouts: file.Layouts, Limits: profile.Limits, ApprovalsAbove: profile.ApprovalsAbove,
-		OnFinish: profile.Lists[keyOnFinish], Registry: file.registry(profile),
+		OnFinish: profile.Lists[keyOnFinish], Money: file.registry(profile),
 		Common: file.Currencies, Own: profile.Currencies,
 		home: in.Home, profile: profile, merged: viper.New(),
 		origins: map[string]Origin{"config_file": file.named, "profile": from}}
@@ -71,7 +71,7 @@ func Resolve(in Input) (Settings, error) {
 		s.OnFinish = []string{s.merged.GetString(keyOnFinish)}
 	}
 	if s.Sandbox {
-		s.Registry = money.NewRegistry().With(in.SandboxCurrencies()...)
+		s.Money = money.NewRegistry().With(in.SandboxCurrencies()...)
 	}
 	// already checked when it was read
 	if s.TimeZone, err = time.LoadLocation(s.merged.GetString("time_zone")); err != nil {

@@ -118,17 +118,17 @@ func TestSettingsOfAProfile(t *testing.T) {
 	s, err := Resolve(in)
 	must(t, err)
 	if s.SettleAfter != 20*time.Minute || s.DuplicateWindow != 10*time.Minute || s.LookupTimeout != 10*time.Minute ||
-		s.TimeZone.String() != "Europe/Berlin" || s.Registry.Decimals("btc") != 8 || len(s.Limits.MaxPerRun) != 1 ||
+		s.TimeZone.String() != "Europe/Berlin" || s.Money.Decimals("btc") != 8 || len(s.Limits.MaxPerRun) != 1 ||
 		s.Journal != filepath.Join(in.Home, "journal.db") || s.ProfileJournal != s.Journal ||
 		s.SandboxState != filepath.Join(in.Home, ".local/state/till/sandbox.db") {
 		t.Errorf("%+v", s)
 	}
 	s = resolve(t, write(t, two), nil, "--profile", "test")
-	if s.Registry.Decimals("btc") != 4 || s.Limits.MaxPerRun != nil || s.ProfileJournal != "" {
+	if s.Money.Decimals("btc") != 4 || s.Limits.MaxPerRun != nil || s.ProfileJournal != "" {
 		t.Errorf("%+v", s)
 	}
 	s = resolve(t, "", nil)
-	if s.Profile != "" || s.Account != "default" || s.Registry.Decimals("btc") != money.Unknown ||
+	if s.Profile != "" || s.Account != "default" || s.Money.Decimals("btc") != money.Unknown ||
 		s.Origin("profile") != (Origin{}) {
 		t.Errorf("%+v", s)
 	}

@@ -59,7 +59,7 @@ type Settings struct {
 
 	ReadOnly bool           `mapstructure:"read_only"` // nothing may be created
 	Limits   money.Limits   `mapstructure:"-"`
-	Registry money.Registry `mapstructure:"-"`
+	Money    money.Registry `mapstructure:"-"` // the currencies
 	Common   []money.Entry  `mapstructure:"-"` // the file's currencies
 	Own      []money.Entry  `mapstructure:"-"` // the profile's
 
