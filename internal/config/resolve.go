@@ -54,7 +54,7 @@ func Resolve(in Input) (Settings, error) {
 		return Settings{}, err
 	}
 	profile := file.Profiles[name]
-	s := Settings{Profile: name, Sandbox: name == Sandbox, ConfigFile: file.Path, StateDir: in.StateDir(),
+	s := Settings{Profile: name, Sandbox: name == Sandbox, ConfigFile: file.Path,
 		Layouts: file.Layouts, Limits: profile.Limits, ApprovalsAbove: profile.ApprovalsAbove,
 		OnFinish: profile.Lists[keyOnFinish], Money: file.registry(profile),
 		Common: file.Currencies, Own: profile.Currencies,
@@ -108,9 +108,9 @@ func (in Input) chooseProfile(file File) (name string, from Origin, err error) {
 func (s *Settings) merge(in Input) error {
 	v := s.merged
 	v.SetDefault("account", cmp.Or(s.Profile, "default"))
-	if s.StateDir != "" {
-		v.SetDefault("journal", filepath.Join(s.StateDir, "journal.db"))
-		v.SetDefault("sandbox_state", filepath.Join(s.StateDir, "sandbox.db"))
+	if dir := in.StateDir(); dir != "" {
+		v.SetDefault("journal", filepath.Join(dir, "journal.db"))
+		v.SetDefault("sandbox_state", filepath.Join(dir, "sandbox.db"))
 	}
 	s.ProfileJournal = expandHome(s.home, s.profile.Values["journal"])
 	texts := map[string]any{}
@@ -242,7 +242,7 @@ func noHome(home string) string {
 	return fmt.Sprintf("HOME is not an absolute path (%q)", home)
 }
 
-// NoHome says why there is no home directory, if StateDir is empty.
+// NoHome says why there is no home directory, if there is no StateDir.
 func (s Settings) NoHome() string { return noHome(s.home) }
 
 // StateDir returns the directory of the journal and the sandbox state, or "" without a home directory.

@@ -14,7 +14,6 @@ type Settings struct {
 	Profile    string `mapstructure:"-"` // empty: none
 	Sandbox    bool   `mapstructure:"-"` // whether Profile is the built-in one
 	ConfigFile string `mapstructure:"-"`
-	StateDir   string `mapstructure:"-"` // of the journal and the sandbox state; empty without a home
 
 	BaseURL string `mapstructure:"base_url"` // normalised; empty: none, or with Sandbox the embedded one
 	Account string `mapstructure:"account"`
