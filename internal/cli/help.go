@@ -148,7 +148,7 @@ func forTerminal(a *cmdutil.App, cmd *cobra.Command, text string) string {
 		prose := line != "" && line[0] != ' '
 		switch {
 		case prose && below && (i == 0 || lines[i-1] == "") && color:
-			line = render.Styled(render.Bold, line, false)
+			line = render.Options{Color: true}.Styled(render.Bold, line)
 		case width < helpWidth && prose && !below && i+1 < len(lines) && lines[i+1] != "":
 			lines[i+1] = line + " " + lines[i+1] // the paragraph goes on
 			continue

@@ -203,7 +203,7 @@ func paint(a *cmdutil.App, text, choice string) string {
 	if !found || !cmdutil.WantsColour(choice, a.IO.Env, terminal.Of(a.IO.Err) != nil) {
 		return text
 	}
-	return render.Styled(render.Red, errorPrefix, cmdutil.Knows256(a.IO.Env)) + rest
+	return render.Options{Color: true, Colors256: cmdutil.Knows256(a.IO.Env)}.Styled(render.Red, errorPrefix) + rest
 }
 
 const errorPrefix = "till:"

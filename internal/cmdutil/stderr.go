@@ -188,10 +188,8 @@ func (s *Session) factLine(f Fact, name string) string {
 		return s.WithCopy(f.Name, f.Value)
 	}
 	line := s.wrap(name+value, len(name))
-	if f.Style != render.Plain && WantsColour(s.Color, s.IO.Env, true) {
-		line = line[:len(name)] + render.Styled(f.Style, line[len(name):], Knows256(s.IO.Env))
-	}
-	return line
+	o := render.Options{Color: WantsColour(s.Color, s.IO.Env, true), Colors256: Knows256(s.IO.Env)}
+	return line[:len(name)] + o.Styled(f.Style, line[len(name):])
 }
 
 // otherLines returns the writer for lines that till does not word itself: a trace, and the output of commands

@@ -57,10 +57,9 @@ func (o Options) painter() painter {
 	}
 }
 
-// Styled returns a text in a style, for a terminal.
-func Styled(as Style, s string, colors256 bool) string {
-	p := Options{Color: true, Colors256: colors256}.painter()
-	lines := strings.Split(s, "\n") // which lipgloss would make equally wide
+// Styled returns a text in a style, if there are colours.
+func (o Options) Styled(as Style, s string) string {
+	p, lines := o.painter(), strings.Split(s, "\n") // which lipgloss would make equally wide
 	for i, line := range lines {
 		lines[i] = p.mark(as, line)
 	}

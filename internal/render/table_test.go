@@ -230,7 +230,7 @@ func TestStyles(t *testing.T) {
 		equal(t, (Options{Color: true, Colors256: true}).painter().mark(want, "x"), "\x1b[38;5;"+number+"mx\x1b[0m")
 	}
 	for style, want := range map[Style]string{Bold: "1", Dim: "2", Green: "32", Red: "31", Blue: "34", RedGround: "7;31"} {
-		equal(t, Styled(style, "x\nlonger", false), "\x1b["+want+"mx\x1b[0m\n\x1b["+want+"mlonger\x1b[0m")
+		equal(t, Options{Color: true}.Styled(style, "x\nlonger"), "\x1b["+want+"mx\x1b[0m\n\x1b["+want+"mlonger\x1b[0m")
 		equal(t, (Options{}).painter().mark(style, "text"), "text")
 	}
 }

@@ -254,10 +254,7 @@ func (l looked) warningText(verbose bool) (text string) {
 			n := len(all) - i
 			return text + "and " + oneOrMore(n, "one more warning", fmt.Sprintf("%d more warnings", n)) + ": --verbose\n\n"
 		}
-		if l.Render.Color {
-			part = strings.Replace(part, w.pays, render.Styled(render.Bold, w.pays, l.Render.Colors256), 1)
-		}
-		text += part
+		text += strings.Replace(part, w.pays, l.Render.Styled(render.Bold, w.pays), 1)
 	}
 	if text != "" {
 		text += "\n"

@@ -165,11 +165,12 @@ func (r runRows) printBrief(out cmdutil.Output[runRow], states []payout.State) e
 		}
 		foot.add(row)
 	}
+	red := func(text string) string { return r.Render.Styled(render.Red, text) }
 	text := ""
 	for i, line := range append(foot.lines(r.Money, render.Group), foot.approved()...) {
 		line = render.WrapWords(render.Safe(line), r.Render.Width, 2)
 		if i == 0 {
-			line = strings.NewReplacer("unknown", r.red("unknown"), "conflict", r.red("conflict")).Replace(line)
+			line = strings.NewReplacer("unknown", red("unknown"), "conflict", red("conflict")).Replace(line)
 		}
 		text += line + "\n"
 	}
@@ -224,16 +225,9 @@ func (r runRows) printGroup(out cmdutil.Output[runRow], states []payout.State, g
 	broken := out.View.List(&table, options, r.in(states...))
 	text := "\n"
 	for line := range strings.Lines(table.String()) {
-		text += r.red(strings.TrimSuffix(line, "\n")) + "\n"
+		text += r.Render.Styled(render.Red, strings.TrimSuffix(line, "\n")) + "\n"
 	}
 	return cmp.Or(broken, r.Write(text))
-}
-
-func (r runRows) red(text string) string {
-	if !r.Render.Color {
-		return text
-	}
-	return render.Styled(render.Red, text, r.Render.Colors256)
 }
 
 // A foot is the summary of the rows of a table.
