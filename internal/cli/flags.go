@@ -98,11 +98,10 @@ func checkFlags(flags *pflag.FlagSet) (err error) {
 		} else if f.Value.Type() == "string" {
 			values = []string{f.Value.String()}
 		}
-		if f.Value.Type() == "stringSlice" {
-			for i, value := range values {
+		for i, value := range values {
+			if f.Value.Type() == "stringSlice" { // and so the flag's own values
 				values[i] = strings.TrimSpace(value)
 			}
-			list.Replace(values)
 		}
 		times, _ := f.Value.(*counted)
 		switch {

@@ -122,7 +122,6 @@ func eachWithdrawal(ctx context.Context, opts ListOptions, fetch fetchPage) iter
 		defer ahead.stop()
 		first, got, err := firstPage(opts.FirstPage, ahead.page, func(WithdrawalPage) bool { return false })
 		recent := recent{before: map[string]bool{}, now: map[string]bool{}}
-		size := cmp.Or(opts.PageSize, DefaultPageSize)
 		pages, last := 0, false // last: as many pages as the service counts were read
 		total := got.Total
 		for err == nil {
@@ -137,10 +136,8 @@ func eachWithdrawal(ctx context.Context, opts ListOptions, fetch fetchPage) iter
 			}
 			pages++
 			last = int64(pages) >= got.PageCount
-			ends := int64(pages) > got.PageCount || got.Total <= total || len(got.Items) == 0
-			// A page 0 without rows proves nothing if the service may count from 1.
-			if recent.stale >= 2 && ends || last && recent.all == got.Total && len(got.Items) < size &&
-				(recent.all > 0 || opts.FirstPage != PageBaseAuto) {
+			pushed := got.Total > total && int64(pages) <= got.PageCount
+			if recent.ends(got, opts, last, pushed) {
 				return
 			}
 			got, err = ahead.page(first + pages)
@@ -149,6 +146,15 @@ func eachWithdrawal(ctx context.Context, opts ListOptions, fetch fetchPage) iter
 			yield(Withdrawal{}, err)
 		}
 	}
+}
+
+// ends reports whether the list ends with a page. last: as many were read as the service counts; pushed: rows may have
+// been pushed onto the next ones.
+func (r *recent) ends(page WithdrawalPage, opts ListOptions, last, pushed bool) bool {
+	// A page 0 without rows proves nothing if the service may count from 1.
+	complete := r.all == page.Total && (r.all > 0 || opts.FirstPage != PageBaseAuto)
+	return r.stale >= 2 && (!pushed || len(page.Items) == 0) ||
+		last && complete && len(page.Items) < cmp.Or(opts.PageSize, DefaultPageSize)
 }
 
 // firstPage returns the first page and its number. If that is unknown, it asks for page 0. A service that

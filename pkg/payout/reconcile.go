@@ -208,18 +208,20 @@ type Settled struct {
 	Note       string
 }
 
+// toReconcileOf returns the filter for the orders of a run or, without one, for the unknown orders of all runs.
+func (s *Sender) toReconcileOf(ctx context.Context, run string) (Filter, error) {
+	if run == "" {
+		return Filter{Runs: true, States: []State{StateUnknown}}, s.ledger.Reap(ctx)
+	}
+	r, err := s.Run(ctx, run)
+	return Filter{Run: r.Name}, err
+}
+
 // ReconcileRun reconciles all orders of a run. It settles the unknown orders, and compares the others with
 // the list. Without a run, it settles the unknown orders of all runs. Results are in the order of the plan.
 func (s *Sender) ReconcileRun(ctx context.Context, run string) (settled Settled, err error) {
 	defer toError(&err)
-	filter := Filter{Runs: true, States: []State{StateUnknown}}
-	if run == "" {
-		err = s.ledger.Reap(ctx)
-	} else {
-		var r Run
-		r, err = s.Run(ctx, run)
-		filter = Filter{Run: r.Name}
-	}
+	filter, err := s.toReconcileOf(ctx, run)
 	if err != nil {
 		return Settled{}, err
 	}

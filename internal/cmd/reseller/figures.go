@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -300,11 +301,9 @@ func balancesIn(m money.Registry, record json.RawMessage) (amounts []api.Amount,
 			}
 		}
 	case json.Unmarshal(record, &named) == nil:
-		for code, a := range named {
-			if !strings.EqualFold(code, a.Code) { // such as "held"
-				return nil, false
-			}
-			amounts = append(amounts, a)
+		amounts = slices.Collect(maps.Values(named))
+		if maps.DeleteFunc(named, func(code string, a api.Amount) bool { return strings.EqualFold(code, a.Code) }); len(named) > 0 {
+			return nil, false // as "held" is no code
 		}
 	default:
 		return nil, false
