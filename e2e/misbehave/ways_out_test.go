@@ -59,9 +59,13 @@ var waysOut = map[string]func(*world){
 		w.become(faults{create: "400"})
 		w.pay("1", 1).want(w.t, 30, "")
 		w.shows("1", "rejected")
+		apply := w.plan("2", 2)
+		w.till(apply...).want(w.t, 30, "")
 		w.become(faults{})
 		w.pay("1", 1).want(w.t, 0, "")
+		w.till(append(apply, "--retry-rejected")...).want(w.t, 0, "")
 		w.paid(1)
+		w.paid(2)
 	},
 	"`sending`, and its process is dead": func(w *world) {
 		w.hold("1", 1)(os.Kill)
