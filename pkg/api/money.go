@@ -96,7 +96,17 @@ func (a Amount) String() string {
 }
 
 // MarshalJSON writes the nested one-key objects. An Amount without a kind or a code is an error.
-func (a Amount) MarshalJSON() ([]byte, error) { return Big(a).MarshalJSON() }
+func (a Amount) MarshalJSON() ([]byte, error) {
+	return marshalAmount(a.Kind, a.Code, strconv.FormatInt(a.Minor, 10))
+}
+
+func marshalAmount(kind Kind, code, minor string) ([]byte, error) {
+	if err := checkUnion(kind, code); err != nil {
+		return nil, fmt.Errorf("amount: %w", err)
+	}
+	b, err := jsontext.AppendQuote([]byte(`{"`+kind+`":{`), code)
+	return append(b, ":"+minor+"}}"...), err
+}
 
 // UnmarshalJSON reads the nested one-key objects and refuses anything else, such as a number that is not an
 // int64 in plain digits.

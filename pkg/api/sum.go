@@ -7,8 +7,6 @@ import (
 	"math/big"
 	"math/bits"
 	"strings"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // A Sum is an exact sum of minor units. It has 128 bits, more than any number of amounts needs. Equal sums
@@ -72,12 +70,7 @@ func (a BigAmount) SameUnit(o BigAmount) bool {
 // MarshalJSON writes an object such as {"Crypto":{"Btc":1500000}}. A BigAmount without a kind or a code is an
 // error.
 func (a BigAmount) MarshalJSON() ([]byte, error) {
-	if err := checkUnion(a.Kind, a.Code); err != nil {
-		return nil, fmt.Errorf("amount: %w", err)
-	}
-	b, err := jsontext.AppendQuote([]byte(`{"`+a.Kind+`":{`), a.Code)
-	b = a.Minor.Big().Append(append(b, ':'), 10)
-	return append(b, "}}"...), err
+	return marshalAmount(a.Kind, a.Code, a.Minor.Big().String())
 }
 
 // UnmarshalJSON reads what MarshalJSON writes and refuses anything else.

@@ -92,9 +92,9 @@ func (l Limits) check(m money.Registry, requests iter.Seq[api.CreateWithdrawal])
 		if err == nil && m.LacksMemo(r.Currency, r.Address, r.Memo) {
 			err = fmt.Errorf("a withdrawal in %s needs one, or it may never arrive", r.Currency.Code)
 		}
-		for name, text := range map[string]string{"address": r.Address, "memo": r.Memo} {
-			if sheet.IsSpoiled(text) {
-				field, err = name, fmt.Errorf("a spreadsheet has changed it to %s", sheet.Quote(text))
+		for _, f := range [...][2]string{{"address", r.Address}, {"memo", r.Memo}} {
+			if err == nil && sheet.IsSpoiled(f[1]) {
+				field, err = f[0], fmt.Errorf("a spreadsheet has changed it to %s", sheet.Quote(f[1]))
 			}
 		}
 		if err != nil {
