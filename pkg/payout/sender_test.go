@@ -75,6 +75,9 @@ func TestSendRefusesBadOptionsAndRequests(t *testing.T) {
 	s := newService(t)
 	sender, _ := newSender(t, s, Options{})
 	wantKind(t, errorOf(sender.Send(t.Context(), asked("4711").request, AllowDuplicate(), nil)), Invalid, "")
+	spoiled := asked("4711").request
+	spoiled.Memo = "1.23457E+12"
+	wantKind(t, errorOf(sender.Send(t.Context(), spoiled)), Invalid, "", "its memo: a spreadsheet has changed it")
 	for _, orderID := range []string{"", "0", "07", "x"} {
 		wantKind(t, errorOf(sender.Send(t.Context(), asked(orderID).request)), Invalid, "")
 	}
