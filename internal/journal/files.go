@@ -138,12 +138,15 @@ func checkWay(path string) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		bad, err = place.Way(filepath.Dir(path))
 	}
-	if err != nil || bad == nil || bad.Info.Mode()&(fs.ModeDir|fs.ModeSymlink) == 0 {
+	if err != nil || bad == nil || bad.Info.Mode().IsRegular() {
 		return err
 	}
 	if bad.Info.Mode()&fs.ModeSymlink != 0 {
 		return fmt.Errorf("the link %s on the way to it %s, who could put another in its place; keep it in a directory of your own",
 			bad.Path, bad.Why)
+	}
+	if !bad.Info.IsDir() {
+		return fmt.Errorf("%s is not a regular file", bad.Path)
 	}
 	advice := "type: chmod go-w " + bad.Path
 	if strings.HasPrefix(bad.Why, "belongs") {
