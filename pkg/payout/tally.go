@@ -39,7 +39,8 @@ func (t Tally) LeftRows() (n int) {
 	return n
 }
 
-// Tally counts the orders of a run by state, using the journal alone.
+// Tally counts the orders of a run by state, using the journal alone. An order that this process is sending counts as
+// unknown: its outcome may never be recorded.
 func (l *Ledger) Tally(ctx context.Context, run string) (Tally, error) {
 	sums, err := l.ledger.Sums(ctx, run)
 	t := newTally()

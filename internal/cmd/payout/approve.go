@@ -155,8 +155,7 @@ func writeSignature(plan, principal, out string, signature []byte) (name string,
 		return "", exit.UsageError("--out: "+name+" exists, and may be the signature of somebody else",
 			"name a new file, or leave --out out")
 	}
-	return "", exit.UsageError(fmt.Sprintf("the signature %s cannot be written: %v", name, atomicfile.WithoutPath(err)),
-		"name another file with --out")
+	return "", cmdutil.OutFile{Flag: "out", Path: name}.Unwritable(exit.Usage, atomicfile.WithoutPath(err), "name another file with --out")
 }
 
 // fileName makes a principal part of the name of a file.
