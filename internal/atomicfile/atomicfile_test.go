@@ -91,19 +91,6 @@ func TestWriteBesideOthers(t *testing.T) {
 	}
 }
 
-func TestWriteFollowsALink(t *testing.T) {
-	dir := t.TempDir()
-	target, path := filepath.Join(dir, "target"), filepath.Join(dir, "a")
-	must(t, os.WriteFile(target, []byte("old"), 0o600))
-	if err := os.Symlink(target, path); err != nil {
-		t.Skipf("there are no symbolic links here: %v", err)
-	}
-	must(t, Write(path, 0o600, []byte("new")))
-	if to, err := os.Readlink(path); to != target || read(t, target) != "new" {
-		t.Errorf("the target has %q, the link leads to %s, %v", read(t, target), to, err)
-	}
-}
-
 // TestLinkPutInTheWay has a link, of this user and of another one, that is put in the place of a file while
 // that is written.
 func TestLinkPutInTheWay(t *testing.T) {
