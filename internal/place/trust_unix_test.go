@@ -230,31 +230,3 @@ func pathOf(bad *Untrusted) string {
 	}
 	return bad.Path
 }
-
-// TestWayOnDisk has a link between two directories that are safe, in one that is not.
-func TestWayOnDisk(t *testing.T) {
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	must(t, err)
-	for _, name := range []string{"from", "between", "to"} {
-		must(t, os.Mkdir(filepath.Join(dir, name), 0o755))
-	}
-	must(t, os.WriteFile(filepath.Join(dir, "to/file"), nil, 0o600))
-	for name, to := range map[string]string{"from/link": "../between/link",
-		"between/link": filepath.Join(dir, "to/file")} {
-		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
-			t.Skip(err)
-		}
-	}
-	link := filepath.Join(dir, "from/link")
-	if bad, err := Way(link); bad != nil || err != nil {
-		t.Errorf("got %+v, %v", bad, err)
-	}
-	must(t, os.Chmod(filepath.Join(dir, "between"), 0o777))
-	if bad, err := Way(link); pathOf(bad) != filepath.Join(dir, "between") || !strings.Contains(bad.Why, "mode 0777") ||
-		err != nil {
-		t.Errorf("got %+v, %v", bad, err)
-	}
-	if _, err := Way(filepath.Join(dir, "none/file")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("got %v", err)
-	}
-}
