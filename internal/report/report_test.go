@@ -7,7 +7,6 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -15,7 +14,6 @@ import (
 
 	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
-	"example.com/till/pkg/api/sandbox"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
@@ -125,7 +123,7 @@ func TestCurrency(t *testing.T) {
 			{ID: "both", Created: "2026-05-03T10:00:00",
 				PaidAmount: api.CodeAmounts{{Code: "Usd", Minor: 100}, {Code: "EUR", Minor: 7}},
 				Rebate:     api.CodeAmounts{{Code: "EUR", Minor: 3}, {Code: "USD", Minor: 10}}},
-			one("soon", "EUR", 50), one("2026-05-04T10:00:00", "Doge", 50), one("2026-05-04T10:00:00", "DOGE", 50),
+			one("soon", "EUR", 50), one("2026-05-04", "Doge", 50), one("2026-05-04", "DOGE", 50), one("2026-05-04", "doge", 50),
 		},
 		TotalVolume: []api.CodeTotal{{Code: "all",
 			Amounts: api.CodeAmounts{{Code: "USD", Minor: 101}, {Code: "EUR", Minor: 56}}}},
@@ -146,28 +144,6 @@ func TestCurrency(t *testing.T) {
 		d[1].Service.Int64() != 101 {
 		t.Errorf("the differences are %v", d)
 	}
-}
-
-// TestLargeSums checks that sums that do not fit into an int64 are exact.
-func TestLargeSums(t *testing.T) {
-	stats := api.ResellerStats{ID: north,
-		TotalVolume: []api.CodeTotal{{Code: "EUR", Amounts: api.CodeAmounts{{Code: "EUR", Minor: -3}}}}}
-	for i := range 3 {
-		stats.InvoiceRebates = append(stats.InvoiceRebates, api.InvoiceRebate{
-			ID: fmt.Sprint(i), Created: "2026-05-03T10:00:00",
-			PaidAmount: api.CodeAmounts{{Code: "EUR", Minor: math.MaxInt64}},
-			Rebate:     api.CodeAmounts{{Code: "EUR", Minor: math.MinInt64}},
-		})
-	}
-	r := added(t, Query{By: []Group{ByReseller}}, stats)
-	want := []string{"EUR n=3 volume=27670116110564327421 rebates=-27670116110564327424 share=1000 " +
-		"last=2026-05-03T10:00:00"}
-	same(t, "rows", brief(r.Rows(0)), want)
-	var differ []string
-	for _, d := range r.Differences() {
-		differ = append(differ, fmt.Sprintf("%s %s %d %d", d.What, d.Currency, d.Sum, d.Service))
-	}
-	same(t, "differences", differ, []string{"rebates EUR -27670116110564327424 0", "volume EUR 27670116110564327421 -3"})
 }
 
 func TestTenths(t *testing.T) {
@@ -315,11 +291,11 @@ func TestCompareRunning(t *testing.T) {
 }
 
 // TestUnreadableCreated checks that a reseller with an unreadable time gets no figures by period. The
-// service's own totals have no period, and are kept.
+// service's own totals have no period, and are kept. Sums that do not fit into an int64 are exact.
 func TestUnreadableCreated(t *testing.T) {
 	shop := api.ResellerStats{
-		ID: north, Label: "N", InvoiceRebates: []api.InvoiceRebate{one("2026-05-03T10:00:00", "EUR", 300),
-			one("1746266400", "EUR", 100), one("soon", "EUR", 0)},
+		ID: north, Label: "N", InvoiceRebates: []api.InvoiceRebate{one("2026-05-03T10:00:00", "EUR", math.MaxInt64),
+			one("1746266400", "EUR", math.MaxInt64), one("soon", "EUR", 0)},
 		InvoiceStats: []api.StatusCount{{Status: "Paid", Count: 3}},
 		TotalVolume:  []api.CodeTotal{{Code: "EUR", Amounts: api.CodeAmounts{{Code: "EUR", Minor: 405}}}},
 	}
@@ -336,24 +312,15 @@ func TestUnreadableCreated(t *testing.T) {
 		if all := r.AllTime(); len(all) != 1 || len(all[0].InvoiceStats) != 1 || len(all[0].TotalVolume) != 1 {
 			t.Errorf("%v: of all time there is %v", q.By, all)
 		}
-		if differ := r.Differences(); len(differ) != 2 || differ[1].Sum.Int64() != 400 || differ[1].Service.Int64() != 405 {
+		if differ := r.Differences(); len(differ) != 2 || differ[1].Sum.String() != "18446744073709551614" ||
+			differ[1].Service.Int64() != 405 {
 			t.Errorf("%v: the differences are %v", q.By, differ)
 		}
 	}
 	r := added(t, Query{By: []Group{ByReseller}, Days: true}, shop)
-	same(t, "rows", brief(r.Rows(0)), []string{"N EUR n=3 volume=400 rebates=40 share=1000 last=2026-05-03T10:00:00"})
+	same(t, "rows", brief(r.Rows(0)), []string{
+		"N EUR n=3 volume=18446744073709551614 rebates=1844674407370955160 share=1000 last=2026-05-03T10:00:00"})
 	same(t, "undated", r.Undated, 2)
-}
-
-// TestSpellings checks that an unknown code is written in one way, whichever comes first.
-func TestSpellings(t *testing.T) {
-	records := []api.InvoiceRebate{one("2026-05-03", "Doge", 100),
-		one("2026-05-03", "doge", 100), one("2026-05-03", "DOGE", 100)}
-	for range 2 {
-		r := added(t, Query{By: []Group{ByCurrency}}, api.ResellerStats{ID: north, InvoiceRebates: records})
-		same(t, "codes", totals(r), []string{"DOGE n=3 volume=300 rebates=30 share=1000 last=2026-05-03"})
-		slices.Reverse(records)
-	}
 }
 
 func TestParseWritten(t *testing.T) {
@@ -566,26 +533,4 @@ func TestSumsProperty(t *testing.T) {
 			}
 		}
 	})
-}
-
-// TestSandboxInvoices checks that the single invoices of a sandbox make its own totals.
-func TestSandboxInvoices(t *testing.T) {
-	box, err := sandbox.New(sandbox.WithSeed("demo"))
-	must(t, err)
-	defer box.Close()
-	server := httptest.NewServer(box)
-	defer server.Close()
-	client, err := api.New(server.URL, api.WithAPIKey(box.Key()))
-	must(t, err)
-	ids, err := client.Resellers.IDs(t.Context())
-	must(t, err)
-	r := New(Query{By: []Group{ByReseller, ByMonth}})
-	for _, id := range ids {
-		stats, err := client.Resellers.Stats(t.Context(), id)
-		must(t, err)
-		must(t, r.Add(stats))
-	}
-	if rows := slices.Collect(r.Rows(0)); len(ids) == 0 || len(rows) <= len(ids) || len(r.Differences()) > 0 {
-		t.Errorf("%d resellers, %d rows, differences: %v", len(ids), len(rows), r.Differences())
-	}
 }
