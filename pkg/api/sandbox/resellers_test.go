@@ -100,16 +100,6 @@ func TestResellerInvoices(t *testing.T) {
 	same(t, at(t, s.post("/api/reseller/withdraw/list?id="+s.id, everything), "total"), "1")
 }
 
-func TestResellerInvoiceFinished(t *testing.T) {
-	for setting, want := range map[string]string{"paid": "false", "closed": "true"} {
-		s := newShop(t, set("invoice_finished", setting))
-		path := "/api/reseller/invoice/finished?id=" + s.id + "&invoice="
-		same(t, s.get(path+s.usd1), "true")
-		same(t, s.get(path+s.waiting), "false")
-		same(t, s.get(path+s.expired), want)
-	}
-}
-
 func TestUnknownReseller(t *testing.T) {
 	b := newBox(t)
 	id := uuid("nobody")
