@@ -179,10 +179,12 @@ func TestPaymentFails(t *testing.T) {
 	}
 }
 
-// TestFailedPaymentExpires checks that an invoice with a failed payment can expire, and then says only that.
+// TestFailedPaymentExpires checks that an invoice with a failed payment can expire, to the second, and then
+// says only that, and that a paid one does not expire.
 func TestFailedPaymentExpires(t *testing.T) {
 	b := newBox(t, set("payment_fails", "first"), set("invoice_expiry", "15m"), set("errors", "wrong_status=409:1"))
-	id := b.create(invoicePath, shopInvoice("https://shop.example/"))
+	id, paid := b.create(invoicePath, shopInvoice("https://shop.example/")), b.create(invoicePath, usdInvoice)
+	must(t, b.PayInvoice(paid))
 	b.leads(b.visit("POST", "/invoice/"+id+"/pay"), "../"+id)
 	*b.now = start.Add(15 * time.Minute)
 	w := b.visit("GET", "/invoice/"+id)
@@ -193,6 +195,7 @@ func TestFailedPaymentExpires(t *testing.T) {
 	b.shows(w, 409, `role="alert"`, "It was not paid.", "It had expired")
 	b.hides(w, "<form")
 	same(t, at(t, b.get(invoicePath+"?id="+id), "status"), `"Expired"`)
+	same(t, at(t, b.get(invoicePath+"?id="+paid), "status"), `"Paid"`)
 }
 
 // TestFailedPaymentIsKept checks that a failed payment is part of a dump, and of a seed written by a person.

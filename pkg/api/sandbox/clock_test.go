@@ -87,21 +87,6 @@ func TestPaceWhenTheClockGoesBack(t *testing.T) {
 	equal(t, b.Balance("Btc"), balance, "the balance is")
 }
 
-// TestInvoiceExpiry checks that a waiting invoice expires, to the second, unless it was paid before.
-func TestInvoiceExpiry(t *testing.T) {
-	b := newBox(t, set("invoice_expiry", "15m"))
-	waits, paid := b.create("/api/invoice", usdInvoice), b.create("/api/invoice", usdInvoice)
-	must(t, b.PayInvoice(paid))
-	for _, c := range []struct {
-		after       time.Duration
-		waits, paid string
-	}{{15*time.Minute - time.Second, `"Awaiting"`, `"Paid"`}, {time.Second, `"Expired"`, `"Paid"`}} {
-		*b.now = b.now.Add(c.after)
-		same(t, at(t, b.get("/api/invoice?id="+waits), "status"), c.waits)
-		same(t, at(t, b.get("/api/invoice?id="+paid), "status"), c.paid)
-	}
-}
-
 // moments returns the times of the statuses that were reached, in the order in which they were.
 func moments(b box) (all []string) {
 	b.t.Helper()
