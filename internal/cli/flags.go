@@ -110,11 +110,20 @@ func checkFlags(flags *pflag.FlagSet) (err error) {
 			err = exit.UsageError("--"+f.Name+" is empty", cmdline.UnsetHint)
 		case slices.Contains(values, ""):
 			err = exit.UsageError("one of the values of --"+f.Name+" is empty", cmdline.UnsetHint)
+		case slices.ContainsFunc(values, func(value string) bool { return isFlag(flags, value) }):
+			err = exit.UsageError("--"+f.Name+" has a flag for a value: "+strings.Join(values, ","), cmdline.UnsetHint)
 		case times != nil && times.times > 1:
 			err = exit.UsageError("--"+f.Name+" is given twice", "leave one out")
 		}
 	})
 	return err
+}
+
+// isFlag reports whether a value is a flag of the command, as when a variable in front of it is unset.
+func isFlag(flags *pflag.FlagSet, value string) bool {
+	name, long := strings.CutPrefix(value, "--")
+	name, _, _ = strings.Cut(name, "=")
+	return long && flags.Lookup(name) != nil || len(value) == 2 && value[0] == '-' && flags.ShorthandLookup(value[1:]) != nil
 }
 
 // checkStdin refuses to read both the key and something else from standard input. Arguments after -- belong

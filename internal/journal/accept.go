@@ -26,7 +26,7 @@ const (
 // Exceptions are what persons have accepted about an account, or accept with one decision.
 type Exceptions struct {
 	Withdrawals map[string]bool // by the id or, without one, the text of the record
-	OrderIDs    []string        // that they show; only for Accept
+	OrderIDs    []string        // that they show, and the journal did not have
 	Surplus     int64           // how many withdrawals the list counts and does not show
 	NoList      bool            // the service does not show its list
 }
@@ -39,6 +39,8 @@ func (l *Ledger) Exceptions(ctx context.Context) (a Exceptions, err error) {
 		switch what, subject := accepted[0], accepted[1]; what {
 		case acceptedWithdrawal:
 			a.Withdrawals[restored(subject)] = true
+		case acceptedOrder:
+			a.OrderIDs = append(a.OrderIDs, subject)
 		case acceptedSurplus:
 			a.Surplus, _ = strconv.ParseInt(subject, 10, 64)
 		case acceptedNoList:

@@ -98,7 +98,10 @@ func Wrap(s string, limit int) []string {
 	for line := range strings.SplitSeq(WrapWords(s, limit, 0), "\n") {
 		for Width(line) > limit {
 			part := cmp.Or(head(line, limit), character(line)) // perhaps not even one character fits
-			lines, line = append(lines, part), line[len(part):]
+			if blank := strings.LastIndexByte(part, ' '); blank > 0 { // of an amount
+				part = part[:blank]
+			}
+			lines, line = append(lines, part), strings.TrimPrefix(line[len(part):], " ")
 		}
 		lines = append(lines, line)
 	}

@@ -24,4 +24,5 @@ func TestWrapWords(t *testing.T) {
 	} {
 		equal(t, WrapWords(test.text, test.limit, 2), strings.Join(test.want, "\n"))
 	}
+	equal(t, strings.Join(Wrap("9 223 372 036 854.775807 UsdtTrc20", 30), "\n"), "9 223 372 036 854.775807\nUsdtTrc20")
 }

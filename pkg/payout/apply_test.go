@@ -824,7 +824,7 @@ func TestRowIsNoOtherWithdrawal(t *testing.T) {
 	p := d.plan(nil, due("101"))
 	x, tally := d.begun(p, ApplyOptions{})
 	other.request.Amount.Minor++
-	wantKind(t, errorOf(d.send(other)), Refused, RuleOrderID, "still pays it as it was", "payout status "+p.Name())
+	wantKind(t, errorOf(d.send(other)), Refused, RuleOrderID, "may still pay it as it was", "payout status "+p.Name())
 	if err := errorOf(d.ledger.Claim(t.Context(), d.claim(other))); !errors.Is(err, journal.Exists) {
 		t.Error(err)
 	}

@@ -271,8 +271,8 @@ func insteadOf(o journal.Record, another string) Hint {
 	switch {
 	case o.State == StateUnknown, o.State == StateSending, o.State == StateConflict:
 		return NewHint("find out first what became of it with", "withdraw", "reconcile", o.OrderID)
-	case o.State == StatePlanned && o.Run != "":
-		return NewHint("run "+o.Run+" still pays it as it was; "+another+" only if its plan is never applied again; see", "payout", "status", o.Run)
+	case o.Run != "" && o.State != StateAccepted:
+		return NewHint("run "+o.Run+" may still pay it as it was; "+another+" only if its plan is never applied again; see", "payout", "status", o.Run)
 	}
 	return NewHint(another+", or see what it was", "journal", "show", o.OrderID)
 }

@@ -333,6 +333,9 @@ func (s *Sender) ask(ctx context.Context, q *question) (answer, error) {
 	if q.accepted, err = s.ledger.Exceptions(ctx); err != nil {
 		return answer{}, err
 	}
+	if len(q.acceptedOrders()) > 0 { // they may be older than anything that the journal has
+		q.from = ""
+	}
 	from, since, must, err := s.checkedStart(ctx, q.from)
 	if err != nil {
 		return answer{}, err

@@ -304,17 +304,26 @@ func TestStartIsChecked(t *testing.T) {
 }
 
 // TestAcceptedIsSought checks that a record that a person has accepted as unknown to the journal is found when
-// its order is sent.
+// its order is sent, however old it is, and that the order is refused if the list has lost it.
 func TestAcceptedIsSought(t *testing.T) {
-	d := usedDesk(t)
-	d.takes("4711")
-	compared, err := d.Compare(t.Context(), api.WithdrawalFilter{}, Filter{})
-	ok(t, err)
-	ok(t, d.Accept(t.Context(), compared, "it belongs to the old shop"))
-	creates := d.s.creates
-	d.send(asked("4711"))
-	d.wantState("4711", StateAccepted)
-	d.s.wantCreates(creates)
+	for _, gone := range []bool{false, true} {
+		d := usedDesk(t)
+		d.takes("4711")
+		compared, err := d.Compare(t.Context(), api.WithdrawalFilter{}, Filter{})
+		ok(t, err)
+		ok(t, d.Accept(t.Context(), compared, "it belongs to the old shop"))
+		d.hidesOld()
+		creates, want := d.s.creates, ""
+		if gone {
+			want = "refused/" + RuleOrderID
+			d.s.set(func() { d.s.rows = d.s.rows[1:] })
+			d.options.Lookup = LookupNever
+		}
+		wantErr(t, errorOf(d.send(asked("4711"))), want)
+		if d.s.wantCreates(creates); slices.Contains(d.s.from, "since") {
+			t.Error("only a part of the list was read")
+		}
+	}
 }
 
 // TestUnreadableInOneReading checks that a record that one reading shows without an order id that can be read

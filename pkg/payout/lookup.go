@@ -88,6 +88,12 @@ func (q *question) ask(ctx context.Context) (found answer, err error) {
 		if found, err = q.sender.ask(q.sender.observeDate(ctx), q); err == nil {
 			err = found.foreignError()
 		}
+		for _, id := range q.acceptedOrders() {
+			if err == nil && len(found.records[id]) == 0 {
+				err = refused(RuleOrderID, "order %s was on the service's list, as a person has accepted, and is not there now", id).
+					about(id, "").hint("use another order id if it is to be paid")
+			}
+		}
 	}
 	if err == nil && !found.proves() {
 		var sends []string
@@ -100,6 +106,11 @@ func (q *question) ask(ctx context.Context) (found answer, err error) {
 		return answer{}, stayUnknown(q.unknown, err)
 	}
 	return found, nil
+}
+
+// acceptedOrders returns which of the sought order ids are those of withdrawals that a person has accepted on the list.
+func (q *question) acceptedOrders() []string {
+	return slices.DeleteFunc(slices.Clone(q.accepted.OrderIDs), func(id string) bool { return q.sought[parseID(id)] == nil })
 }
 
 // lookup asks the service's list for a withdrawal that it may have without the journal's knowledge. It reads
@@ -115,11 +126,12 @@ func (q *question) ask(ctx context.Context) (found answer, err error) {
 // An order id that is new cannot be on the list: see checkNew.
 func (s *Sender) lookup(ctx context.Context, w withdrawal) (sent Sent, found bool, err error) {
 	l, err := s.newLookup(ctx)
-	if err != nil || l.never {
+	if err != nil {
 		return Sent{}, false, err
 	}
 	accepted, err := s.ledger.OrderAccepted(ctx, w.request.ExternalOrderID)
-	if err != nil {
+	l.never = l.never && !accepted
+	if err != nil || l.never {
 		return Sent{}, false, err
 	}
 	decided := l.status.Newest != nil && l.status.Found == 0 && !l.status.Restored && !w.before.Attempted() && !accepted &&
@@ -195,7 +207,7 @@ func (s *Sender) checkNew(ctx context.Context, w withdrawal, status journal.Acco
 		return refused(RuleDuplicate,
 			"the journal may lack records, and this withdrawal may be one of them: without its order id, it cannot be looked up").
 			hint("name its --order-id, add --allow-duplicate if it was never sent, or see what is missing", "journal", "check")
-	case status.Newest != nil:
+	case status.Newest != nil && status.Found == 0:
 		return nil
 	}
 	var same record
@@ -214,7 +226,7 @@ func (s *Sender) checkNew(ctx context.Context, w withdrawal, status journal.Acco
 	if err != nil || same.id == "" {
 		return notShown(err)
 	}
-	return refused(RuleDuplicate, "the journal has nothing accepted for this account, and the service has withdrawal %s with the same content and the status %q",
+	return refused(RuleDuplicate, "the journal lacks what the service has, and that has withdrawal %s with the same content and the status %q",
 		same.id, same.status).about("", same.id).
 		hint("to pay it once more, add --allow-duplicate or an --order-id of its own")
 }

@@ -72,7 +72,7 @@ func (m *maker) all() []int {
 // compareOrders compares the rows with the orders in the journal, some at a time. Of the orders with other content,
 // worst becomes one that may be paid besides a row with another order id.
 func (m *maker) compareOrders(other *details, worst *journal.Record) error {
-	grave := []State{StatePlanned, StateSending, StateConflict, StateUnknown}
+	grave := []State{StateRejected, StatePlanned, StateSending, StateConflict, StateUnknown}
 	for rows := range slices.Chunk(m.rows, askedAtOnce) {
 		ids := make([]string, len(rows))
 		for i, r := range rows {
@@ -193,12 +193,12 @@ func (m *maker) since(run journal.Run) error {
 			delete(fresh, id)
 			continue
 		}
-		open = open || o.State == StateUnknown
+		open = open || o.State == StateUnknown || o.State == StateConflict
 		what := describeSent(m.money, o.Order)
 		if o.Note != "" {
 			what += " (" + o.Note + ")"
 		}
-		changes.add(Detail{Message: fmt.Sprintf("vanished since run %s: order %s, %s, which is %s", run.Name, o.OrderID, what, o.State)})
+		changes.add(Detail{Message: fmt.Sprintf("vanished since run %s: order %s, %s, which is %s", run.Name, o.OrderID, what, stateText(o.State))})
 	}
 	for _, r := range m.rows {
 		if fresh[r.id] {
@@ -209,7 +209,7 @@ func (m *maker) since(run journal.Run) error {
 		hint("if that is meant, add --batch-changed; another batch needs another name")
 	switch {
 	case open:
-		return changes.of(e.hint("find out first what became of the unknown ones with", "payout", "reconcile", run.Name))
+		return changes.of(e.hint("find out first what became of those that are unknown or in conflict with", "payout", "reconcile", run.Name))
 	case m.BatchChanged || len(changes.list) == 0:
 		return nil
 	}

@@ -155,7 +155,9 @@ func (p *reporting) parseGroups() error {
 	if len(names) > 2 {
 		return exit.UsageError("--by has more than two groups", "group by one or two of "+strings.Join(report.Groups(), ", "))
 	}
-	for _, name := range names {
+	for i, name := range names {
+		name = strings.TrimSpace(name)
+		names[i] = name
 		if !slices.Contains(report.Groups(), name) {
 			return exit.UsageError(fmt.Sprintf("--by: there are no groups by %q", name),
 				cmp.Or(near.Question(name, "", report.Groups()), "group by "+strings.Join(report.Groups(), ", ")))
