@@ -97,7 +97,7 @@ func Wrap(s string, limit int) []string {
 	var lines []string
 	for line := range strings.SplitSeq(WrapWords(s, limit, 0), "\n") {
 		for Width(line) > limit {
-			part := cmp.Or(head(line, limit), character(line)) // perhaps not even one character fits
+			part := cmp.Or(head(line, limit), character(line))        // perhaps not even one character fits
 			if blank := strings.LastIndexByte(part, ' '); blank > 0 { // of an amount
 				part = part[:blank]
 			}
