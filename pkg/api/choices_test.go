@@ -313,9 +313,7 @@ func (j *tour) withdraw() (requests map[string]CreateWithdrawal, created map[str
 		}
 		requests[id] = r
 		if n < 2 {
-			if err := j.AdvanceWithdrawal(id, strings.TrimSuffix(names[1], "*")); err != nil {
-				j.Fatal(err)
-			}
+			check(j, j.AdvanceWithdrawal(id, strings.TrimSuffix(names[1], "*")))
 		}
 		got := must[Withdrawal](j)(j.client.Withdrawals.Get(j.ctx, id))
 		if !bytes.Equal(got.RawJSON(), j.last) {
@@ -468,16 +466,12 @@ func (j *tour) byHand() {
 			continue
 		}
 		var id string
-		if err := json.Unmarshal(text, &id); err != nil {
-			j.Fatal(err)
-		}
+		check(j, json.Unmarshal(text, &id))
 		got := must[Invoice](j)(j.client.Invoices.Get(j.ctx, id))
 		if got.ID != id || got.Title != "t" || got.ExternalOrderID != "" || got.Items == nil {
 			j.Errorf("got %+v of %s", got, body)
 		}
-		if err := j.PayInvoice(id); err != nil {
-			j.Fatal(err)
-		}
+		check(j, j.PayInvoice(id))
 		must[Invoice](j)(j.client.Invoices.Get(j.ctx, id))
 	}
 	_, err := j.client.Do(j.ctx, "GET", "/api/invites?color=red", nil)
@@ -489,9 +483,7 @@ func (j *tour) byHand() {
 		return
 	}
 	var id string
-	if err := json.Unmarshal(text, &id); err != nil {
-		j.Fatal(err)
-	}
+	check(j, json.Unmarshal(text, &id))
 	if got := must[Withdrawal](j)(j.client.Withdrawals.Get(j.ctx, id)); got.ExternalOrderID != "A-17/ü" ||
 		got.ExternalID != 0 {
 		j.Errorf("got %+v", got)
@@ -519,9 +511,7 @@ func (j *tour) invite() (id string, reseller *Client) {
 		j.Errorf("got %+v of %+v", got, made)
 	}
 	id, key, err := j.RedeemInvite(made.Invite, "North shop")
-	if err != nil {
-		j.Fatal(err)
-	}
+	check(j, err)
 	if listed() != (j.settings["invites_listed"] != "open") {
 		j.Error("the list of invites is another than the setting has it")
 	}
@@ -567,16 +557,12 @@ func (j *tour) sell(id string, reseller *Client) {
 		case 2: // remains unpaid
 			continue
 		case 3:
-			if err := j.ExpireInvoice(invoice); err != nil {
-				j.Fatal(err)
-			}
+			check(j, j.ExpireInvoice(invoice))
 			if must[bool](j)(c.Resellers.InvoiceFinished(j.ctx, id, invoice)) != (j.settings["invoice_finished"] == "closed") {
 				j.Errorf("invoice %d has expired, and is finished, or not", n)
 			}
 		default:
-			if err := j.PayInvoice(invoice); err != nil {
-				j.Fatal(err)
-			}
+			check(j, j.PayInvoice(invoice))
 			if !must[bool](j)(c.Resellers.InvoiceFinished(j.ctx, id, invoice)) {
 				j.Errorf("invoice %d is paid and not finished", n)
 			}

@@ -38,17 +38,6 @@ func TestOutcomeIsWritten(t *testing.T) {
 	}
 }
 
-func TestErrorQuestions(t *testing.T) {
-	for _, outcome := range []Outcome{Rejected, Unknown, Failed, NotSent} {
-		for status, want := range map[int][2]bool{401: {true, false}, 403: {true, false}, 429: {false, true}, 400: {}} {
-			e := &Error{Outcome: outcome, Status: status}
-			if got := [2]bool{e.Unauthorized(), e.RateLimited()}; got != want && (outcome == Rejected || got != [2]bool{}) {
-				t.Errorf("%s %d: %v", outcome, status, got)
-			}
-		}
-	}
-}
-
 // printed returns a value as every verb, log and encoder writes it.
 func printed(value any) string {
 	var shown strings.Builder

@@ -345,10 +345,8 @@ func TestInvalidUnionsAreNotWritten(t *testing.T) {
 func TestChangedValuesAreWritten(t *testing.T) {
 	var w Withdrawal
 	var p WithdrawalPage
-	if err := errors.Join(json.Unmarshal([]byte(goodRecord), &w),
-		json.Unmarshal([]byte(`{"page_content":[`+goodRecord+`],"page_count":1,"total":1}`), &p)); err != nil {
-		t.Fatal(err)
-	}
+	check(t, json.Unmarshal([]byte(goodRecord), &w))
+	check(t, json.Unmarshal([]byte(`{"page_content":[`+goodRecord+`],"page_count":1,"total":1}`), &p))
 	w.Amount.Minor, p.Items[0].Current = 6, "Done"
 	if text, err := json.Marshal(w); err != nil || !strings.Contains(string(text), `{"Btc":6}`) {
 		t.Errorf("%s, %v", text, err)
@@ -365,9 +363,7 @@ func TestPageIsWrittenInOrder(t *testing.T) {
 		{goodRecord, other, sampleUnread}, {`7`}} {
 		want := `{"page_content":[` + strings.Join(records, ",") + `],"page_count":1,"total":3}`
 		var page lenientPage
-		if err := decode([]byte(want), &page); err != nil {
-			t.Fatal(err)
-		}
+		check(t, decode([]byte(want), &page))
 		if got, err := json.Marshal(page.WithdrawalPage); err != nil || string(got) != want {
 			t.Errorf("got  %s, %v\nwant %s", got, err, want)
 		}

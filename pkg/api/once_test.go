@@ -343,9 +343,7 @@ func TestConnectionIsCut(t *testing.T) {
 		return <-done, err
 	}
 	all, err := create(1 << 20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for most, want := range map[int64]Outcome{0: NotSent, 1: NotSent, 150: NotSent, all - 50: Unknown} {
 		if _, err := create(most); failure(t, err).Outcome != want || w.whole.Load() != 1 {
 			t.Errorf("after %d of %d bytes: got %v, want %v; %d requests arrived", most, all, err, want, w.whole.Load())

@@ -84,10 +84,15 @@ func (b *bench) RoundTrip(r *http.Request) (*http.Response, error) {
 func must[T any](t testing.TB) func(T, error) T {
 	return func(value T, err error) T {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		return value
+	}
+}
+
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -135,13 +140,10 @@ func TestDo(t *testing.T) {
 // TestInvalidRequestsAreNotSent checks that an invalid request is refused before anything is sent.
 func TestInvalidRequestsAreNotSent(t *testing.T) {
 	ctx := context.Background()
-	c, err := New("http://127.0.0.1", WithTransport(roundTripper(func(r *http.Request) (*http.Response, error) {
+	c := must[*Client](t)(New("http://127.0.0.1", WithTransport(roundTripper(func(r *http.Request) (*http.Response, error) {
 		t.Errorf("%s %s was sent", r.Method, r.URL)
 		return nil, errors.New("sent")
-	})))
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))))
 	r := c.Resellers
 	for name, err := range map[string]error{
 		"id":        err2(c.Withdrawals.Get(ctx, "")),

@@ -20,9 +20,7 @@ func TestUnreadableWithdrawal(t *testing.T) {
 		"is_testnet", "merchant_id", "statuses"}
 	with := func(changes ...string) string { // names and texts; a field with an empty text is left out
 		var fields map[string]json.RawMessage
-		if err := json.Unmarshal([]byte(goodRecord), &fields); err != nil {
-			t.Fatal(err)
-		}
+		check(t, json.Unmarshal([]byte(goodRecord), &fields))
 		for i := 0; i < len(changes); i += 2 {
 			if fields[changes[i]] = json.RawMessage(changes[i+1]); changes[i+1] == "" {
 				delete(fields, changes[i])

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"iter"
 	"math/rand/v2"
-	"net/http"
 	"runtime"
 	"slices"
 	"strings"
@@ -315,9 +314,7 @@ func TestWalkTakesConstantMemory(t *testing.T) {
 	var early, late uint64
 	seen := 0
 	for _, err := range list {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		switch seen++; seen {
 		case 100 * size:
 			early = heap()
@@ -401,12 +398,7 @@ func TestKeptPagesDoNotChange(t *testing.T) {
 		`{"page_content":[` + record("a") + "," + record("b") + "," + record("c") + `],"page_count":2,"total":5}`,
 		`{"page_content":[` + record("c") + "," + record("d") + "," + record("e") + `],"page_count":2,"total":5}`,
 	}
-	n := 0
-	client := must[*Client](t)(New("http://127.0.0.1",
-		WithTransport(roundTripper(func(r *http.Request) (*http.Response, error) {
-			n++
-			return answering(200, answers[min(n, 2)-1])(r)
-		}))))
+	client, _ := steps(t, func(page string) string { return page }, answers...)
 	var kept []WithdrawalPage
 	opts := ListOptions{FirstPage: PageBaseOne, PageSize: 3, OnPage: func(p WithdrawalPage) { kept = append(kept, p) }}
 	ids := must[[]string](t)(collect(client.Withdrawals.All(t.Context(), WithdrawalFilter{}, opts)))

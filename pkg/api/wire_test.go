@@ -40,10 +40,7 @@ type wireConn struct {
 // newWire serves a script on a real socket. The script runs for every request except the warm-up's.
 func newWire(t testing.TB, script func(c *wireConn, r *http.Request) (open bool)) *wire {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0"))
 	w := &wire{url: "http://" + listener.Addr().String(), listener: listener, script: script}
 	w.start()
 	t.Cleanup(w.stop)
