@@ -145,6 +145,9 @@ func TestChoices(t *testing.T) {
 		{"envelope=as_shown", "GET " + getPath + "x", "", "404 not_found"},
 		{"envelope=as_shown", bill + "{}", "", "400 invalid_body"},
 		{"envelope=as_shown", "POST /sandbox/pay {}", "", "400 invalid_body"},
+		{"", `POST /sandbox/settings {"first_page":0}`, "", "400 invalid_body string"},
+		{"", `POST /sandbox/settings ["first_page"]`, "", "400 invalid_body object"},
+		{"", `POST /sandbox/settings {"withdrawal_pace":"New>Gone=1m"}`, "", "400 invalid_body step"},
 	} {
 		t.Run(c.settings+" "+c.call, func(t *testing.T) {
 			b := newBox(t, settings(c.settings)...)

@@ -59,8 +59,7 @@ func TestControlsAreLocked(t *testing.T) {
 }
 
 func (b box) with(method, path, body, header, value string) *httptest.ResponseRecorder {
-	r := httptest.NewRequest(method, "http://sandbox.localhost"+path, strings.NewReader(body))
-	r.Header.Set("Authorization", "Bearer "+b.Key())
+	r := request(b.Key(), method, path, strings.NewReader(body))
 	r.Header.Set(header, value)
 	if header == "Host" {
 		r.Host = value
@@ -97,7 +96,6 @@ func TestTimesFollowTheClock(t *testing.T) {
 	same(t, other.get("/sandbox/clock"), `{"now":"2026-05-03T10:00:30Z","offset":"0s"}`)
 }
 
-// TestDumpKeepsEverythingButTheIdentity checks that a dump keeps everything except the identity.
 func TestDumpKeepsEverythingButTheIdentity(t *testing.T) {
 	b := callbackBox(t, sandbox.WithSeed("demo"), set("callback_backoff", "1h"))
 	b.mustAdvance(b.withCallback(newReceiver(t, failing(1)).URL), "Processing", "Completed")
@@ -240,11 +238,10 @@ func TestEveryAnswerIsDescribed(t *testing.T) {
 	seen := map[string]bool{}
 	exchange := func(key, method, path, body string) any {
 		t.Helper()
-		r := httptest.NewRequest(method, "http://localhost"+path, strings.NewReader(body))
+		r := request(key, method, path, strings.NewReader(body))
 		if err := api.CheckRequest(method, r.URL, []byte(body)); err != nil {
 			t.Error(err)
 		}
-		r.Header.Set("Authorization", "Bearer "+key)
 		w := b.do(r)
 		seen[method+" "+r.URL.Path+" "+described.StatusOf(w.Code)] = true
 

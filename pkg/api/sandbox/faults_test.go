@@ -78,16 +78,7 @@ func (b box) overTheWire(change func(*http.Server)) *line {
 
 func (l *line) send(ctx context.Context, method, path, body string) (status int, header http.Header, text string,
 	err error) {
-	r, err := http.NewRequestWithContext(ctx, method, l.url+path, strings.NewReader(body))
-	must(l.b.t, err)
-	r.Header.Set("Authorization", "Bearer "+l.b.Key())
-	resp, err := l.client.Do(r)
-	if err != nil {
-		return 0, nil, "", err
-	}
-	defer resp.Body.Close()
-	raw, err := io.ReadAll(resp.Body)
-	return resp.StatusCode, resp.Header, string(raw), err
+	return exchange(ctx, l.client, l.b.Key(), method, l.url+path, body)
 }
 
 // TestFaultKinds checks each kind over a real connection: what the client sees, and what was done. The script

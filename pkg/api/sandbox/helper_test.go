@@ -101,18 +101,25 @@ func listen(t testing.TB) net.Listener {
 
 // ask makes one request over the network.
 func ask(key, method, url, body string) (status int, text string, err error) {
-	r, err := http.NewRequest(method, url, strings.NewReader(body))
+	status, _, text, err = exchange(context.Background(), http.DefaultClient, key, method, url, body)
+	return status, text, err
+}
+
+func exchange(ctx context.Context, client *http.Client, key, method, url, body string) (
+	status int, header http.Header, text string, err error,
+) {
+	r, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	if err != nil {
-		return 0, "", err
+		return 0, nil, "", err
 	}
 	r.Header.Set("Authorization", "Bearer "+key)
-	answer, err := http.DefaultClient.Do(r)
+	answer, err := client.Do(r)
 	if err != nil {
-		return 0, "", err
+		return 0, nil, "", err
 	}
 	defer answer.Body.Close()
 	raw, err := io.ReadAll(answer.Body)
-	return answer.StatusCode, string(raw), err
+	return answer.StatusCode, answer.Header, string(raw), err
 }
 
 // send makes one request with the merchant's key.
@@ -142,9 +149,13 @@ func (b box) serve() (url string, stop func() error) {
 }
 
 func (b box) sendAs(key, method, path, body string) *httptest.ResponseRecorder {
-	r := httptest.NewRequest(method, "http://sandbox.localhost"+path, strings.NewReader(body))
+	return b.do(request(key, method, path, strings.NewReader(body)))
+}
+
+func request(key, method, path string, body io.Reader) *http.Request {
+	r := httptest.NewRequest(method, "http://sandbox.localhost"+path, body)
 	r.Header.Set("Authorization", "Bearer "+key)
-	return b.do(r)
+	return r
 }
 
 // Balance fails the test if there is no balance.

@@ -168,7 +168,6 @@ func TestSeedFollowsSettings(t *testing.T) {
 	failIf(t, len(got) != 2, "the shortest way from A to C: %v", got)
 }
 
-// TestDemoHasEverything checks that the demo has something of everything.
 func TestDemoHasEverything(t *testing.T) {
 	d := newBox(t, sandbox.WithSeed("demo")).get("/sandbox/dump")
 	merchant := at(t, d, "merchant_id")

@@ -3,7 +3,6 @@ package sandbox_test
 import (
 	"fmt"
 	"io"
-	"net/http/httptest"
 	"os"
 	"reflect"
 	"regexp"
@@ -111,19 +110,6 @@ func (b box) set(values map[string]string) {
 	must(b.t, b.Server.Set(values))
 }
 
-// TestSetRefuses checks that a wrong setting changes none. The script sandbox_settings_set has more of them.
-func TestSetRefuses(t *testing.T) {
-	b := newBox(t)
-	before := b.send("GET", "/sandbox/settings", "").Body.String()
-	for body, names := range map[string]string{
-		`{"first_page":"0","zzz":"1"}`: `there is no setting "zzz"`, `{"first_page":0}`: "must be a string",
-		`["first_page"]`: "must be an object", `{"withdrawal_pace":"New>Gone=1m"}`: "no step",
-	} {
-		b.refused(b.send("POST", "/sandbox/settings", body), 400, "invalid_body", names)
-	}
-	equal(t, b.send("GET", "/sandbox/settings", "").Body.String(), before, "the settings")
-}
-
 // TestSetPace checks that what exists already moves by a new pace and a new expiry, at once where it is due.
 func TestSetPace(t *testing.T) {
 	b := newBox(t)
@@ -160,11 +146,9 @@ func TestSetSparesRequestsInFlight(t *testing.T) {
 	})
 	// The log reads the beginning ahead.
 	body := io.MultiReader(strings.NewReader(everything+strings.Repeat(" ", 70_000)), change)
-	r := httptest.NewRequest("POST", "http://sandbox.localhost"+listPath, body)
+	r := request(b.Key(), "POST", listPath, body)
 	r.ContentLength = -1
-	r.Header.Set("Authorization", "Bearer "+b.Key())
-	w := b.do(r)
-	if got := at(t, b.ok(w), "page_content"); !reflect.DeepEqual(got, all) {
+	if got := at(t, b.ok(b.do(r)), "page_content"); !reflect.DeepEqual(got, all) {
 		t.Errorf("it has a page of other settings: %v, want %v", got, all)
 	}
 	if got := at(t, b.post(listPath, everything), "page_content"); reflect.DeepEqual(got, all) {
