@@ -137,22 +137,31 @@ func run1(t *testing.T, name string, args ...string) string {
 	return string(text)
 }
 
-// tarFiles reads the regular files of a tar archive.
-func tarFiles(t *testing.T, r io.Reader) map[string][]byte {
+// eachEntry calls do for what a tar archive has, in order.
+func eachEntry(t *testing.T, r io.Reader, do func(header *tar.Header, data []byte)) {
 	t.Helper()
-	files := map[string][]byte{}
 	for archive := tar.NewReader(r); ; {
 		header, err := archive.Next()
 		if errors.Is(err, io.EOF) {
-			return files
+			return
 		}
 		must(t, err)
 		data, err := io.ReadAll(archive)
 		must(t, err)
+		do(header, data)
+	}
+}
+
+// tarFiles reads the regular files of a tar archive.
+func tarFiles(t *testing.T, r io.Reader) map[string][]byte {
+	t.Helper()
+	files := map[string][]byte{}
+	eachEntry(t, r, func(header *tar.Header, data []byte) {
 		if header.Typeflag == tar.TypeReg {
 			files[header.Name] = data
 		}
-	}
+	})
+	return files
 }
 
 func gunzip(t *testing.T, name string) io.Reader {
@@ -227,20 +236,16 @@ type entry struct {
 // tarEntries reads the entries of a tar archive.
 func tarEntries(t *testing.T, r io.Reader) (all []entry) {
 	t.Helper()
-	for archive := tar.NewReader(r); ; {
-		header, err := archive.Next()
-		if errors.Is(err, io.EOF) {
-			return all
-		}
-		must(t, err)
+	eachEntry(t, r, func(header *tar.Header, _ []byte) {
 		if header.Typeflag != tar.TypeReg && header.Typeflag != tar.TypeDir {
-			continue
+			return
 		}
 		if name := header.Uname + header.Gname; strings.Trim(strings.ReplaceAll(name, "root", ""), " ") != "" {
 			t.Errorf("%s belongs to %s", header.Name, name)
 		}
 		all = append(all, entry{path.Clean(header.Name), header.FileInfo().Mode(), header.Uid, header.Gid})
-	}
+	})
+	return all
 }
 
 func TestEntriesHaveModesAndOwners(t *testing.T) {
@@ -431,7 +436,6 @@ func TestExportIsTheCommit(t *testing.T) {
 	}
 }
 
-// TestEveryManPageAndCompletionIsInside looks into the packages and the archives for Unix.
 func TestEveryManPageAndCompletionIsInside(t *testing.T) {
 	pages, err := os.ReadDir("../../man")
 	if err != nil || len(pages) < 100 {
@@ -720,15 +724,10 @@ func TestDebSaysWhatItIs(t *testing.T) {
 	}
 }
 
-func imageArchive(t *testing.T) map[string][]byte {
-	t.Helper()
-	return tarFiles(t, strings.NewReader(read(t, find(t, "image.tar"))))
-}
-
 // imageLayer returns the only layer of the image for a processor, as an older Docker finds it.
 func imageLayer(t *testing.T, arch string) string {
 	t.Helper()
-	archive := imageArchive(t)
+	archive := tarFiles(t, strings.NewReader(read(t, find(t, "image.tar"))))
 	var images tarball.Manifest
 	if err := json.Unmarshal(archive["manifest.json"], &images); err != nil {
 		t.Fatalf("%s: %v", archive["manifest.json"], err)
@@ -993,7 +992,10 @@ func TestManPagesOnATerminal(t *testing.T) {
 		words := strings.Join(strings.Fields(page), " ")
 		wanted := []string{cmd.Short}
 		if topic {
-			wanted = strings.Split(helpOf(t, cmd), "\n")
+			var help bytes.Buffer
+			cmd.SetOut(&help)
+			must(t, cmd.Help())
+			wanted = strings.Split(help.String(), "\n")
 		} else {
 			wanted = append(append(wanted, cmd.Long), strings.Split(cmd.Example, "\n")...)
 			if cmd.HasParent() {
@@ -1023,14 +1025,6 @@ func TestManPagesOnATerminal(t *testing.T) {
 	}
 }
 
-func helpOf(t *testing.T, cmd *cobra.Command) string {
-	t.Helper()
-	var text bytes.Buffer
-	cmd.SetOut(&text)
-	must(t, cmd.Help())
-	return text.String()
-}
-
 // rendered returns a man page as it looks on a terminal.
 func rendered(t *testing.T, page string) string {
 	t.Helper()
@@ -1049,15 +1043,12 @@ func TestVerifyScript(t *testing.T) {
 	need(t, "ssh-keygen")
 	script, err := filepath.Abs("../../examples/verify.sh")
 	must(t, err)
-	keys := t.TempDir()
-	for _, name := range []string{"release", "stranger"} {
-		run1(t, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", filepath.Join(keys, name))
-	}
-	key := read(t, keys, "release.pub")
-	fingerprint := strings.Fields(run1(t, "ssh-keygen", "-l", "-f", filepath.Join(keys, "release.pub")))[1]
+	release, keys := newKey(t), t.TempDir()
+	key := read(t, release+".pub")
+	fingerprint := strings.Fields(run1(t, "ssh-keygen", "-l", "-f", release+".pub"))[1]
 	for name, text := range map[string]string{
 		"release":   `release@example.com namespaces="till-release" ` + key,
-		"stranger":  `stranger@example.com namespaces="till-release" ` + read(t, keys, "stranger.pub"),
+		"stranger":  `stranger@example.com namespaces="till-release" ` + read(t, newKey(t)+".pub"),
 		"developer": `developer@example.com namespaces="git" ` + key + `release@example.com namespaces="till-release" ` + key,
 		"any":       `* namespaces="till-release" ` + key,
 		"expired":   `release@example.com namespaces="till-release",valid-before="20200101" ` + key,
@@ -1068,7 +1059,7 @@ func TestVerifyScript(t *testing.T) {
 	elsewhere := t.TempDir()
 	t.Setenv("CDPATH", elsewhere)
 	archive := find(t, "linux_amd64.tar.gz")
-	in := strings.NewReplacer("NAME", filepath.Base(archive), "SCRIPT", script, "KEYS", keys)
+	in := strings.NewReplacer("NAME", filepath.Base(archive), "SCRIPT", script, "KEYS", keys, "RELEASE", release)
 	const other = "is not the signature of SHA256SUMS"
 	const one = "1 file is what "
 	for _, c := range []struct {
@@ -1084,7 +1075,7 @@ func TestVerifyScript(t *testing.T) {
 		{"another byte of the sums", "echo >>SHA256SUMS", "release", other, false},
 		{"another signer", "", "stranger", other, false},
 		{"an expired key", "", "expired", other, false},
-		{"another namespace", "rm SHA256SUMS.sig; ssh-keygen -q -Y sign -n file -f KEYS/release SHA256SUMS", "release", other,
+		{"another namespace", "rm SHA256SUMS.sig; ssh-keygen -q -Y sign -n file -f RELEASE SHA256SUMS", "release", other,
 			false},
 		{"no signature", "rm SHA256SUMS.sig", "release", "are not signed", false},
 		{"no sums", "rm SHA256SUMS", "release", "there is no SHA256SUMS", false},
@@ -1099,7 +1090,7 @@ func TestVerifyScript(t *testing.T) {
 			for _, name := range []string{archive, filepath.Join(out(t), "SHA256SUMS")} {
 				write(t, filepath.Join(dir, filepath.Base(name)), read(t, name), 0o644)
 			}
-			must(t, sign(dir, filepath.Join(keys, "release")))
+			must(t, sign(dir, release))
 			sh(t, dir, in.Replace(c.change))
 			must(t, os.MkdirAll(filepath.Join(elsewhere, filepath.Base(dir)), 0o755))
 			args := []string{script, filepath.Base(dir)}
@@ -1126,7 +1117,6 @@ func sign(dir, key string) error {
 	return nil
 }
 
-// must ends a test that cannot go on.
 func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {

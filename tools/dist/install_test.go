@@ -225,20 +225,15 @@ sha256sum file >SHA256SUMS
 }
 
 func TestOtherGoIsRefused(t *testing.T) {
-	err := toolchain{version: "go1.20"}.check()
-	if err == nil ||
-		err.Error() != "a release is made with "+goVersion+", and this is go1.20: run GOTOOLCHAIN="+goVersion+" make dist" {
-		t.Errorf("it says %v", err)
-	}
 	if err := (toolchain{version: goVersion}).check(); err != nil {
 		t.Error(err)
 	}
-	// A release is refused before it begins.
 	path := t.TempDir()
 	write(t, filepath.Join(path, "go"), "#!/bin/sh\necho '{\"GOVERSION\":\"go1.20\"}'\n", 0o755)
 	t.Setenv("PATH", path)
 	to := filepath.Join(t.TempDir(), "out")
-	if err := run([]string{to}); err == nil || !strings.Contains(err.Error(), "and this is go1.20: ") {
+	says := "a release is made with " + goVersion + ", and this is go1.20: run GOTOOLCHAIN=" + goVersion + " make dist"
+	if err := run([]string{to}); err == nil || !strings.Contains(err.Error(), says) {
 		t.Errorf("it says %v", err)
 	}
 	if _, err := os.Stat(to); err == nil {

@@ -83,8 +83,10 @@ func TestPackagesAreSigned(t *testing.T) {
 		s.packages(b, out)
 		for format, mark := range map[string]string{"deb": "_gpgorigin", "apk": ".SIGN.RSA."} {
 			text := read(t, out, s.name("linux", "amd64")+"."+format)
-			if format == "apk" {
-				text = firstName(t, text)
+			if format == "apk" { // a row of gzip streams with tars in them
+				first, err := tar.NewReader(gunzipped(t, text)).Next()
+				must(t, err)
+				text = first.Name
 			}
 			if strings.Contains(text, mark) != signed {
 				t.Errorf("signed is %v, and %s has %q: %v", signed, format, mark, !signed)
@@ -97,12 +99,4 @@ func TestPackagesAreSigned(t *testing.T) {
 			t.Errorf("signed is %v, and the rpm has %s", signed, tags)
 		}
 	}
-}
-
-// firstName returns the name of the first file in an apk, which is a row of gzip streams with tars in them.
-func firstName(t *testing.T, text string) string {
-	t.Helper()
-	first, err := tar.NewReader(gunzipped(t, text)).Next()
-	must(t, err)
-	return first.Name
 }
