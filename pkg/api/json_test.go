@@ -356,20 +356,6 @@ func TestChangedValuesAreWritten(t *testing.T) {
 	}
 }
 
-// TestPageIsWrittenInOrder checks that a page keeps its records in their places.
-func TestPageIsWrittenInOrder(t *testing.T) {
-	other := strings.ReplaceAll(goodRecord, "w1", "w2")
-	for _, records := range [][]string{{sampleUnread, goodRecord, other}, {goodRecord, sampleUnread, `7`, other},
-		{goodRecord, other, sampleUnread}, {`7`}} {
-		want := `{"page_content":[` + strings.Join(records, ",") + `],"page_count":1,"total":3}`
-		var page lenientPage
-		check(t, decode([]byte(want), &page))
-		if got, err := json.Marshal(page.WithdrawalPage); err != nil || string(got) != want {
-			t.Errorf("got  %s, %v\nwant %s", got, err, want)
-		}
-	}
-}
-
 // exportedTypes returns the names of the exported types in the source.
 func exportedTypes(t *testing.T) (names []string) {
 	t.Helper()

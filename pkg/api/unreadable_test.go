@@ -49,12 +49,15 @@ func TestUnreadableWithdrawal(t *testing.T) {
 		"a number": {"7", all, "", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			client := must[*Client](t)(New("http://127.0.0.1", WithTransport(answering(200, fmt.Sprintf(
-				`{"page_content":[%s, %s ,%s],"page_count":1,"total":3}`, goodRecord, tt.record, with("id", `"w2"`))))))
+			body := fmt.Sprintf(`{"page_content":[%s,%s,%s],"page_count":1,"total":3}`, goodRecord, tt.record, with("id", `"w2"`))
+			client := must[*Client](t)(New("http://127.0.0.1", WithTransport(answering(200, " "+body+"\n"))))
 			page, err := client.Withdrawals.ListLenient(context.Background(), WithdrawalFilter{}, 1, 100)
 			if err != nil || len(page.Items) != 2 || page.Items[0].ID != "w1" || page.Items[1].ID != "w2" ||
 				len(page.Unreadable) != 1 {
 				t.Fatalf("%v, %+v", err, page)
+			}
+			if text, err := json.Marshal(page); err != nil || string(text) != body {
+				t.Errorf("it is written as %s, %v", text, err)
 			}
 			u := page.Unreadable[0]
 			if !slices.Equal(u.Unread, tt.unread) || u.ID != tt.id || u.ExternalOrderID != tt.orderID || u.Place != 1 ||
