@@ -28,7 +28,6 @@ func TestParseDecimal(t *testing.T) {
 	}
 }
 
-// TestParseDecimalRefuses checks that every refused form has a message that names the problem.
 func TestParseDecimalRefuses(t *testing.T) {
 	for _, tt := range []struct {
 		text     string

@@ -341,7 +341,6 @@ func TestInvalidUnionsAreNotWritten(t *testing.T) {
 	}
 }
 
-// TestChangedValuesAreWritten checks that a changed value is written with its changes, not as it was read.
 func TestChangedValuesAreWritten(t *testing.T) {
 	var w Withdrawal
 	var p WithdrawalPage

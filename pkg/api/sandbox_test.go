@@ -137,7 +137,6 @@ func TestDo(t *testing.T) {
 	}
 }
 
-// TestInvalidRequestsAreNotSent checks that an invalid request is refused before anything is sent.
 func TestInvalidRequestsAreNotSent(t *testing.T) {
 	ctx := context.Background()
 	c := must[*Client](t)(New("http://127.0.0.1", WithTransport(roundTripper(func(r *http.Request) (*http.Response, error) {

@@ -83,7 +83,6 @@ func TestUnreadableWithdrawal(t *testing.T) {
 	}
 }
 
-// TestUnreadableText checks that an unreadable record has a text, and is one.
 func TestUnreadableText(t *testing.T) {
 	var u UnreadableWithdrawal
 	if text, err := u.MarshalJSON(); err == nil || u.UnmarshalJSON([]byte(`{"id":`)) == nil {

@@ -295,7 +295,6 @@ func TestAllKeepsItsOwnOptions(t *testing.T) {
 	}
 }
 
-// TestWalkTakesConstantMemory checks that the memory of a walk does not grow with the list.
 func TestWalkTakesConstantMemory(t *testing.T) {
 	const size, pages = 50, 4000
 	list := eachWithdrawal(context.Background(), ListOptions{}, fetching(func(page int) (WithdrawalPage, error) {

@@ -114,7 +114,6 @@ func TestDumpKeepsEverythingButTheIdentity(t *testing.T) {
 	equal(t, string(dumped(t, copy)), string(text), "the dump of it")
 }
 
-// TestRestoreRefuses checks that an invalid dump changes nothing.
 func TestRestoreRefuses(t *testing.T) {
 	b := callbackBox(t, sandbox.WithSeed("demo"), set("callback_backoff", "1h"))
 	b.create(createPath, `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":100100000000000}},"address":"a",`+

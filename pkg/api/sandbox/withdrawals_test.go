@@ -149,7 +149,6 @@ func fill(b box, n int) (ids []string) {
 	return ids
 }
 
-// TestPages checks the pages of seven withdrawals.
 func TestPages(t *testing.T) {
 	const sizes = "default_page_size=2; max_page_size=4"
 	for _, c := range []struct{ settings, query, want string }{ // want are the order ids, or a refusal
