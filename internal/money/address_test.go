@@ -66,7 +66,6 @@ func TestCheckAllowed(t *testing.T) {
 		says string
 	}{
 		"of one of the formats": {withFormats(), segwit, ""},
-		"of the other":          {withFormats(), ethereum, ""},
 		"mistyped":              {withFormats(), segwit[:41] + "5", "shape of a Bitcoin address, but its checksum is wrong"},
 		"of another network": {withFormats(), tron,
 			"it is a TRON address: remove it, or say which currency has such addresses"},
