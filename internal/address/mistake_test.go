@@ -23,13 +23,11 @@ func TestMistake(t *testing.T) {
 		"ZZ99" + strings.Repeat("7", 31):   "",
 		"Zz99" + strings.Repeat("7", 20):   "",
 		"de89370400440532013000":           "",
-		"DE89 3704 0044 0532 0130 00":      "",
 		"12345678901234567890123456":       "", // a Polish account without its country
 		"3f2a86c1d9b84e7fa1c25d7e9b3f6a84": "", // 16 bytes in hexadecimal digits
 		"be12a86c1d9b84e7fa1c25d7e9b3f6a8": "", // as here, with the letters of a country
-		// an address of TRON in hexadecimal digits, and the digits of an Ethereum address
+		// an address of TRON in hexadecimal digits
 		"41a614f803b6fd780986a42c78ec9c7f77e6ded13c": "",
-		"de709f2102306220921060314715629080e2fb77":   "",
 		// The beginning of an address is wrong.
 		"c1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4": "Bitcoin address, but its beginning is wrong",
 		"GB9NWBK60161331926819":                     "IBAN, but it begins otherwise",
@@ -41,14 +39,11 @@ func TestMistake(t *testing.T) {
 		"1nvoiceForTheMonthOfMayFromAnnaOO0": "", // more than two characters that base58 has not
 
 		// Valid without a checksum, or of a shape that no format has.
-		"0xDE709F2102306220921060314715629080E2FB77":  "",
-		"TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DB": "",
+		"0xDE709F2102306220921060314715629080E2FB77": "",
 		"bc1qexample": "", "alice": "", "": "", "demo-address-1": "", "account 7": "", "DE89-3704": "",
 		"0x1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f708192a3b4c5d6e7f809": "", // 32 bytes
 		"addr1vpu5vlrf4xkxv2qpwngf6cjhtw542ayty80v8dyr49rf5eg0yu80w":         "", // Cardano's
 		"cosmos1vlthgax23ca9syk7xgaz347xmf4nunefw3cnv8":                      "", // Cosmos's
-		// Base58check with a version of another network: Neo's begin with A, as some of Dogecoin's.
-		"AGEmZguzGchtJnMEeKRAzpTAP8sCNSj5Yo": "",
 	} {
 		if got := Mistake(text); (got == "") != (says == "") || !strings.Contains(got, says) {
 			t.Errorf("Mistake(%s) = %q, want %q", text, got, says)
