@@ -194,8 +194,6 @@ func TestRefuses(t *testing.T) {
 		{Layout{}, "sep=|\norder_id|currency\n",
 			`line 1: fields cannot be separated by "|": save the file with commas, semicolons or tabs between them`},
 		{Layout{}, "sep=;\n", "line 1: the file is empty: a header belongs on its first line, such as " + head[:len(head)-1]},
-		{Layout{}, semicolons + "1;Btc;1;a;b\n",
-			"line 2: it has 5 fields, and the header has 4: a text with a semicolon in it belongs between double quotes"},
 		{Layout{}, semicolons + "1,Btc,1,a\n",
 			"line 2: it has one field, and the header has 4: an empty field still needs its semicolon"},
 
@@ -247,7 +245,6 @@ func TestAcceptedAsItIsSaved(t *testing.T) {
 		"quoted names":             {"", strings.ReplaceAll("\"order_id\",\"currency\",amount,address,note\n"+row, ",", ";")},
 		"a delimiter":              {";", between(";")},
 		"a line":                   {"", "sep=;\n" + between(";")},
-		"a line for tabs":          {"", "sep=\t\n" + between("\t")},
 		"a line in capitals":       {"", "SEP=,\r\n" + head + row},
 		"a line after a mark":      {"", "\ufeffsep=;\n" + between(";")},
 		"a quoted line":            {"", "\"sep=;\"\r\n" + between(";")},
