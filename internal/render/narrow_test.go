@@ -48,7 +48,6 @@ var plan = View[planned]{Columns: []Column[planned]{
 	{Name: "note", Cell: func(r planned) Cell { return Note(r.note) }},
 }}
 
-// rowsOfAPlan draws rows in nine currencies.
 func rowsOfAPlan(t *rapid.T) []planned {
 	var (
 		codes     = []string{"Btc", "Eth", "Ltc", "Usd", "KWD", "JPY", "Xlr", "UsdtErc20", "UsdtTrc20"}

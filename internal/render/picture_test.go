@@ -35,7 +35,6 @@ func drawn(t *testing.T, o Options, p Picture) string {
 	return b.String()
 }
 
-// has checks that a text has all of these parts.
 func has(t *testing.T, text string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
