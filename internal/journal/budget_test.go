@@ -35,7 +35,6 @@ func spentOn(t *testing.T, j *book, a order.Account) (kept, counted int64) {
 	return kept, counted
 }
 
-// paying returns a claim of an amount.
 func paying(id string, minor int64, budgets []Budget) Claim {
 	c := claim(id)
 	c.Amount.Minor, c.Budgets = minor, budgets

@@ -371,7 +371,6 @@ var (
 	notLeft  = Outcome{Ending: order.SaidNothing, Reason: "no connection"}
 )
 
-// bring makes an order in a state.
 func bring(t *testing.T, j *book, id string, to order.State) Record {
 	t.Helper()
 	ticket := mustClaim(t, j, claim(id))

@@ -202,7 +202,6 @@ func (blind) holds(t *tx, _ int64) bool {
 	return false
 }
 
-// TestUnseenProcessIsNotDead checks that nothing is changed for a process that may be alive.
 func TestUnseenProcessIsNotDead(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j, other := open(), open()

@@ -211,7 +211,6 @@ func TestMountPoint(t *testing.T) {
 	mustOpenFile(t, filepath.Join(outside, "journal.db"))
 }
 
-// TestReadingSyncsNothing checks that a reader syncs nothing.
 func TestReadingSyncsNothing(t *testing.T) {
 	needStrace(t)
 	path := filepath.Join(t.TempDir(), "journal.db")

@@ -55,7 +55,6 @@ func notOnWindows(t *testing.T) {
 	}
 }
 
-// TestReaderMakesNoJournal checks that a reader makes neither a file nor tables.
 func TestReaderMakesNoJournal(t *testing.T) {
 	check := func(t *testing.T, place string) {
 		reader := Options{Now: time.Now, Existing: true}
@@ -202,7 +201,6 @@ func TestHardLinks(t *testing.T) {
 	mustOpenFile(t, path)
 }
 
-// TestMovedFileRecordsNothing checks that nothing is recorded in a file that was moved away.
 func TestMovedFileRecordsNothing(t *testing.T) {
 	notOnWindows(t)
 	for name, away := range map[string]func(path string) error{
