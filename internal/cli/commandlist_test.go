@@ -94,7 +94,6 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// TestExitCodesOfCommands checks that commands end with no other codes than those of the list.
 func TestExitCodesOfCommands(t *testing.T) {
 	for _, line := range commandLines(Tree()) {
 		for _, code := range line.ExitCodes {

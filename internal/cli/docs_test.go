@@ -67,7 +67,6 @@ func finish(t *testing.T, cmd *exec.Cmd) finished {
 	return finished{out.String(), errOut.String(), cmd.ProcessState.ExitCode()}
 }
 
-// execute runs a reader's command to its end.
 func execute(t *testing.T, env []string, args ...string) finished {
 	t.Helper()
 	return finish(t, command(t, env, args...))
@@ -117,7 +116,6 @@ func buildGo(t *testing.T, env []string, what string) (program string) {
 	return program
 }
 
-// TestPayoutsTopicRuns does what the payouts topic says about trying payouts on a sandbox.
 func TestPayoutsTopicRuns(t *testing.T) {
 	_, text, found := strings.Cut(topicTexts(t)["payouts"], "Try it on a sandbox\n")
 	text, _, ended := strings.Cut(text, "\n\n")

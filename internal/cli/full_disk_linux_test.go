@@ -23,7 +23,6 @@ func smallDisk(t *testing.T, size int) string {
 	return dir
 }
 
-// fillDisk leaves no room on a disk.
 func fillDisk(t *testing.T, disk string) {
 	t.Helper()
 	f, err := os.Create(filepath.Join(disk, "filler"))
@@ -133,7 +132,6 @@ func TestFullDiskIsReported(t *testing.T) {
 	}
 }
 
-// TestRoomForAllResults checks that there must be room for all results before anything is sent.
 func TestRoomForAllResults(t *testing.T) {
 	disk := smallDisk(t, 256)
 	file := cmdutil.OutFile{Flag: "results", Path: filepath.Join(disk, "r.csv"), Mode: 0o600, Room: 300 << 10}

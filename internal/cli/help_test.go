@@ -72,7 +72,6 @@ func TestTopicsAreComplete(t *testing.T) {
 	}
 }
 
-// TestEnvironmentTopicListsEveryVariable compares the page with the variables that are really read.
 func TestEnvironmentTopicListsEveryVariable(t *testing.T) {
 	asked := map[string]bool{}
 	env := func(name string) string { asked[name] = true; return "" }

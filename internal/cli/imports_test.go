@@ -160,7 +160,6 @@ func TestPayoutFace(t *testing.T) {
 	}
 }
 
-// goPrints returns what a command of go prints.
 func goPrints(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := exec.Command("go", args...).Output()

@@ -303,7 +303,6 @@ func TestFetchedPackagesArePinned(t *testing.T) {
 	}
 }
 
-// TestExitCodesPage compares the table of docs/exit-codes.md with the list of exit codes.
 func TestExitCodesPage(t *testing.T) {
 	const page = "docs/exit-codes.md"
 	const head = "| Code | Kind | Meaning |\n|---|---|---|\n"

@@ -16,7 +16,6 @@ import (
 	"example.com/till/internal/exit"
 )
 
-// endlessList serves an endless list of withdrawals.
 func endlessList(t *testing.T) string {
 	var calls atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -60,7 +60,6 @@ func startTill(t *testing.T, env []string, args ...string) *commandRun {
 	return r
 }
 
-// wait waits for the end of the command.
 func (r *commandRun) wait(t *testing.T) finished {
 	t.Helper()
 	select {
@@ -127,7 +126,6 @@ func pageText(t *testing.T, name string) string {
 	return contents(t, absolute(t, name))
 }
 
-// must ends a test that cannot go on.
 func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {

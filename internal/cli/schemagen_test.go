@@ -43,7 +43,6 @@ type Facts struct {
 // OneOf is an object with exactly one of some members, for Facts.As.
 type OneOf[K ~string, V any] map[K]V
 
-// isOneOf reports whether a type is an instance of OneOf.
 func isOneOf(t reflect.Type) bool {
 	return t.PkgPath() == reflect.TypeFor[Facts]().PkgPath() && strings.HasPrefix(t.Name(), "OneOf[")
 }
@@ -104,7 +103,6 @@ func (g *generator) like(n *Node) *Node {
 	return nil
 }
 
-// referred returns the schema that a reference names.
 func (g *generator) referred(n *Node) *Node { return g.defs[strings.TrimPrefix(n.Ref, refPrefix)] }
 
 type generator struct {
@@ -271,7 +269,6 @@ func fields(t reflect.Type, depth int, required bool) (all []schemaField) {
 	return all
 }
 
-// words returns the words of the tag schema.
 func words(f reflect.StructField) []string {
 	return strings.FieldsFunc(f.Tag.Get("schema"), func(r rune) bool { return r == ',' })
 }

@@ -231,7 +231,6 @@ func TestSchemas(t *testing.T) {
 	}
 }
 
-// TestSchemasKeepTheirPromise compares the committed schemas with those that were promised.
 func TestSchemasKeepTheirPromise(t *testing.T) { keepsPromise(t, committedSchemas(t)) }
 
 func keepsPromise(t *testing.T, files map[string]string) {
