@@ -134,8 +134,8 @@ func (s *Sender) lookup(ctx context.Context, w withdrawal) (sent Sent, found boo
 	if err != nil || l.never {
 		return Sent{}, false, err
 	}
-	decided := l.status.Newest != nil && l.status.Found == 0 && !l.status.Restored && !w.before.Attempted() && !accepted &&
-		s.options.Lookup != LookupAlways
+	decided := l.status.Newest != nil && l.status.Found == 0 && !l.status.Restored && !w.before.Attempted() &&
+		!accepted && s.options.Lookup != LookupAlways
 	if w.newOrderID || decided {
 		if err = s.keepsOrderIDs(ctx, l.status); err == nil && w.newOrderID {
 			err = s.checkNew(ctx, w, l.status)
