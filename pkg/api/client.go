@@ -252,7 +252,7 @@ func newResty(rt http.RoundTripper) restyClient {
 		Transport: rt,
 		// A redirect would carry the key and, with a 307, the body to an address that was not configured.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}).SetLogger(silent{}).SetAllowGetMethodPayload(true)
+	}).SetLogger(silent{})
 	return restyClient{client, client.R().SetDoNotParseResponse(true)}
 }
 

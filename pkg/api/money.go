@@ -112,25 +112,24 @@ func marshalAmount(kind Kind, code, minor string) ([]byte, error) {
 // int64 in plain digits.
 func (a *Amount) UnmarshalJSON(b []byte) error { return unmarshal(b, a) }
 
-func (a *Amount) read(r *reader) error {
-	return r.amount(&a.Kind, &a.Code, func(r *reader) (err error) {
-		a.Minor, err = r.integer()
-		return err
-	})
-}
+func (a *Amount) read(r *reader) error { return r.amount(&a.Kind, &a.Code, &a.Minor, nil) }
 
-// amount reads the nested one-key objects. minor must read the number.
-func (r *reader) amount(kind *Kind, code *string, minor func(*reader) error) error {
+// amount reads the nested one-key objects, with a number that is either small or large.
+func (r *reader) amount(kind *Kind, code *string, small *int64, large *Sum) error {
 	return r.oneKey(func(key []byte) (err error) {
 		if *kind, err = parseKind(string(key)); err != nil {
 			return err
 		}
-		return r.oneKey(func(key []byte) error {
+		return r.oneKey(func(key []byte) (err error) {
 			if len(key) == 0 {
 				return errors.New("the currency code is empty")
 			}
 			*code = r.shared(key)
-			return minor(r)
+			if large != nil {
+				return large.read(r)
+			}
+			*small, err = r.integer()
+			return err
 		})
 	})
 }

@@ -24,6 +24,9 @@ var ErrUseCreate = errors.New("this path creates withdrawals, which is left to t
 // which may not be JSON.
 func (c *Client) Do(ctx context.Context, method, target string, body json.RawMessage) ([]byte, error) {
 	u, err := c.parseTarget(method, target)
+	if err == nil && method == http.MethodGet && body != nil {
+		err = invalid("body", "a GET is sent without one")
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -76,7 +76,7 @@ func (a BigAmount) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads what MarshalJSON writes and refuses anything else.
 func (a *BigAmount) UnmarshalJSON(text []byte) error { return unmarshal(text, a) }
 
-func (a *BigAmount) read(r *reader) error { return r.amount(&a.Kind, &a.Code, a.Minor.read) }
+func (a *BigAmount) read(r *reader) error { return r.amount(&a.Kind, &a.Code, nil, &a.Minor) }
 
 func (s *Sum) read(r *reader) error {
 	text, err := r.number()
