@@ -97,8 +97,9 @@ func Wrap(s string, limit int) []string {
 	var lines []string
 	for line := range strings.SplitSeq(WrapWords(s, limit, 0), "\n") {
 		for Width(line) > limit {
-			part := cmp.Or(head(line, limit), character(line))        // perhaps not even one character fits
-			if blank := strings.LastIndexByte(part, ' '); blank > 0 { // of an amount
+			// Perhaps not even one character fits. An amount is broken in front of its code.
+			part := cmp.Or(head(line, limit), character(line))
+			if blank := strings.LastIndexByte(part, ' '); blank > 0 {
 				part = part[:blank]
 			}
 			lines, line = append(lines, part), strings.TrimPrefix(line[len(part):], " ")

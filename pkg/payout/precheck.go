@@ -28,7 +28,7 @@ func (m *maker) compareWithJournal() error {
 		m.warnLookAlikes(m.all())
 	}
 	var other details
-	var worst journal.Record                               // of those with other content
+	var worst journal.Record
 	for _, err := range m.ledger.Orders(m.ctx, Filter{}) { // not one: there is nothing to compare
 		if err == nil {
 			err = m.compareOrders(&other, &worst)

@@ -217,9 +217,10 @@ func (s *Sender) Resolve(ctx context.Context, c Checked) (orders []Order, err er
 		id, why := o.OrderID, reason
 		if o.State == StateConflict && c.Differs != o.Reason { // the same difference makes no new conflict
 			why = strings.TrimSpace(fmt.Sprintf("%s (although %s)", reason, o.Reason))
-		} else if o.Resolved != nil {
-			_, known, _ := strings.Cut(o.Resolved.Reason, " (although ")
-			why = strings.TrimSuffix(why+" (although "+known, " (although ")
+		} else if o.State == StateAccepted && o.Resolved != nil { // what a person has said before still holds
+			if at := strings.Index(o.Resolved.Reason, " (although "); at >= 0 && !strings.Contains(why, o.Resolved.Reason[at:]) {
+				why += o.Resolved.Reason[at:]
+			}
 		}
 		o, err := s.ledger.Decide(ctx,
 			journal.Decision{OrderID: id, PaidAs: c.PaidAs, NotSent: c.PaidAs == "", Reason: why,

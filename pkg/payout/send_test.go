@@ -278,6 +278,18 @@ func TestNewOrderIDWithANewJournal(t *testing.T) {
 	}
 }
 
+// TestNewOrderIDAfterAFind checks the same of a journal that lacked an order which the list has: there may be more.
+func TestNewOrderIDAfterAFind(t *testing.T) {
+	d, made := newDesk(t), asked("4711")
+	d.takes("9")
+	ok(t, errorOf(d.send(asked("9"))))
+	d.s.take(body("4711"))
+	d.s.rows[0].named("10")
+	made.newOrderID, made.window = true, 10*time.Minute
+	wantKind(t, errorOf(d.send(made)), Refused, RuleDuplicate, "the journal lacks what the service has")
+	d.s.wantCreates(0)
+}
+
 // TestNewOrderIDAfterALoss checks that a withdrawal that cannot be looked up, because its order id is new, is
 // not sent while the journal may lack it, unless a person says that it was not sent.
 func TestNewOrderIDAfterALoss(t *testing.T) {
