@@ -34,7 +34,8 @@ const pageSize = 1000
 // serveFixed is a minimal service: fixed answers, and a list of the given number of withdrawals. A page of
 // the list costs little more than copying it.
 func serveFixed(args []string) {
-	page, ids := template(must(strconv.Atoi(args[0])))
+	total := must(strconv.Atoi(args[0]))
+	page, ids := template(total)
 	pages := sync.Pool{New: func() any { b := bytes.Clone(page); return &b }}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+getPath, func(w http.ResponseWriter, _ *http.Request) {
@@ -49,12 +50,16 @@ func serveFixed(args []string) {
 	mux.HandleFunc("POST "+listPath, func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
 		number, _ := strconv.Atoi(r.URL.Query().Get("page"))
+		w.Header().Set("Content-Type", "application/json")
+		if number*pageSize >= total { // the last page is full, so that till asks for one more
+			fmt.Fprintf(w, `{"page_content":[],"page_count":%d,"total":%d}`, total/pageSize, total)
+			return
+		}
 		text := pages.Get().(*[]byte)
 		defer pages.Put(text)
 		for i, at := range ids {
 			copy((*text)[at:], fmt.Sprintf("%012d", number*pageSize+i))
 		}
-		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Content-Length", strconv.Itoa(len(*text)))
 		w.Write(*text)
 	})
@@ -84,7 +89,7 @@ func template(total int) (page []byte, ids []int) {
 		fmt.Fprintf(&b,
 			`%012d","external_id":%d,"merchant_id":"5f1b8c1e-61c4-4c4c-9b7e-0c8e1f0a2b3c","currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":%d}},"statuses":[{"status":"New","at":"2026-05-01T10:00:00"},{"status":"Sent","at":"2026-05-01T10:01:00"}],"current":"Sent","address":{"Crypto":{"currency":"Btc","address":"bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq"}},"is_testnet":false,"callback":"https://shop.example.com/withdrawn","external_order_id":"%d"}`, i, i+1, 1000+i, i+1)
 	}
-	fmt.Fprintf(&b, `],"page_count":%d,"total":%d}`, (total+pageSize-1)/pageSize, total)
+	fmt.Fprintf(&b, `],"page_count":%d,"total":%d}`, total/pageSize, total)
 	return []byte(b.String()), ids
 }
 
