@@ -43,6 +43,7 @@ func (l *Ledger) Exceptions(ctx context.Context) (a Exceptions, err error) {
 			a.OrderIDs = append(a.OrderIDs, subject)
 		case acceptedSurplus:
 			a.Surplus, _ = strconv.ParseInt(subject, 10, 64)
+			a.NoList = false // it follows if it was accepted again
 		case acceptedNoList:
 			a.NoList = true
 		}
@@ -71,6 +72,13 @@ func (l *Ledger) Accept(ctx context.Context, a Exceptions, reason string) error 
 		subjects = append(subjects, [2]string{acceptedOrder, id})
 	}
 	return l.accept(ctx, reason, subjects, (*tx).agree)
+}
+
+// Narrow records that the list is shown, and how many withdrawals it counts and does not show: no more than
+// were accepted.
+func (l *Ledger) Narrow(ctx context.Context, surplus int64) error {
+	return l.accept(ctx, "the list shows more than was accepted", [][2]string{{acceptedSurplus, strconv.FormatInt(surplus, 10)}},
+		func(*tx, int64) {})
 }
 
 // AdoptMerchant records a person's decision that the account is another merchant's than the service has

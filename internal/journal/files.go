@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -159,6 +160,18 @@ func checkWay(path string) error {
 // sharedError returns the error for a journal on a file system that is shared.
 func sharedError(name string) error {
 	return fmt.Errorf("it is on a shared file system (%s), where locks and syncs cannot be trusted; name a file on a local disk (a container needs a named volume), or a PostgreSQL database", name)
+}
+
+// logIsOverwritten reports whether the log does not begin as one of SQLite, which takes it for an empty one then.
+func logIsOverwritten(path string) bool {
+	f, err := os.Open(path + logFile)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	var magic uint32 // its last bit says how the checksums are made
+	err = binary.Read(f, binary.BigEndian, &magic)
+	return err == nil && magic|1 != 0x377f0683
 }
 
 // logIsEmpty reports whether the log is missing or empty.

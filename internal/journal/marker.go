@@ -85,7 +85,7 @@ func (d *sqliteDialect) inspect(ctx context.Context) error {
 		open, err := d.saysOpen(ctx)
 		alone, e := d.noWriter()
 		err = errors.Join(err, e)
-		if err == nil && open && logIsEmpty(d.path) { // looked at last: while this connection is open, a log with the marker stays
+		if err == nil && open && (logIsEmpty(d.path) || logIsOverwritten(d.path)) { // looked at last: while this connection is open, a log with the marker stays
 			if d.lost = alone; alone {
 				return true, nil
 			}

@@ -62,22 +62,23 @@ func TestLostLogIsReported(t *testing.T) {
 	p := claimedIn(t, path, "a")
 	other := order.Account{Address: shop.Address, Name: "other"}
 	for name, test := range map[string]struct {
-		ends  []string
-		empty bool // the log exists and is empty
-		want  bool
+		ends []string
+		log  []byte // in the place of the log; nil: as it was
+		want bool
 	}{
-		"all files":            {[]string{"", logFile, indexFile}, false, false},
-		"the file and the log": {[]string{"", logFile}, false, false},
-		"the file alone":       {[]string{""}, false, true},
-		"an empty log":         {[]string{""}, true, true},
+		"all files":            {[]string{"", logFile, indexFile}, nil, false},
+		"the file and the log": {[]string{"", logFile}, nil, false},
+		"the file alone":       {[]string{""}, nil, true},
+		"an empty log":         {[]string{""}, []byte{}, true},
+		"zeroes for a log":     {[]string{""}, make([]byte, 4096), true},
 	} {
 		for _, when := range []string{"running", "killed"} {
 			if when == "killed" {
 				p.kill()
 			}
 			to := copyFiles(t, path, test.ends...)
-			if test.empty {
-				must(t, os.WriteFile(to+logFile, nil, 0o600))
+			if test.log != nil {
+				must(t, os.WriteFile(to+logFile, test.log, 0o600))
 			}
 			t.Run(name+" of a process "+when, func(t *testing.T) {
 				for range 2 { // it is recorded

@@ -175,6 +175,9 @@ var errDamaged = errors.New("the file is damaged")
 const writerSettings = "PRAGMA temp_store = memory; PRAGMA busy_timeout = 0"
 
 func (d *sqliteDialect) begin(ctx context.Context, conn *sql.Conn) error {
+	if err := d.still(); err != nil { // the commit before this one could be lost
+		return err
+	}
 	if err := d.mark(ctx, conn); err != nil {
 		return err
 	}
