@@ -22,6 +22,7 @@ type answer struct {
 	nameless map[string]string
 	alike    map[string]string // ids of nameless records by the unknown order that pays the same
 	lack     *lack             // of the reading
+	none     bool              // the service shows no list, as a person has accepted
 	unproven error             // why the list cannot say that an order is not on it; nil: it can
 }
 

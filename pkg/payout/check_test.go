@@ -50,29 +50,37 @@ func TestCompareTellsWhatDiffers(t *testing.T) {
 	}
 }
 
-// TestAcceptedSurplusEnds checks that a total that was accepted as too large hides nothing once it is right
-// again.
-func TestAcceptedSurplusEnds(t *testing.T) {
-	d := usedDesk(t)
-	d.bring(asked("10"), outNotLeft)
-	more := 1
-	d.s.onList = func(page, size int) ([]row, int, int) {
-		items, pages, total := d.s.cut(page, size)
-		return items, pages, total + more
+// TestAcceptanceEnds checks that what was accepted of a list, that it counts too much or is not shown, hides nothing
+// once any reading has found it well.
+func TestAcceptanceEnds(t *testing.T) {
+	wrong := map[string]func(s *service){
+		"it counts too much": func(s *service) {
+			s.onList = func(page, size int) ([]row, int, int) {
+				items, pages, total := s.cut(page, size)
+				return items, pages, total + 1
+			}
+		},
+		"it is not shown": func(s *service) { s.listFail = func() (int, string) { return 404, envelope } },
 	}
-	compared, err := d.Compare(t.Context(), api.WithdrawalFilter{}, Filter{})
-	if err != nil || compared.Surplus != 1 {
-		t.Fatalf("got %+v, %v", compared, err)
+	for name, fail := range wrong {
+		for by, read := range map[string]func(d *desk){
+			"a comparison": func(d *desk) { d.Compare(t.Context(), api.WithdrawalFilter{}, Filter{}) },
+			"a look-up":    func(d *desk) { d.mustReconcile("10") },
+		} {
+			t.Run(name+", until "+by, func(t *testing.T) {
+				d := deskInDoubt(t, "10")
+				d.s.set(func() { fail(d.s) })
+				compared, err := d.Compare(t.Context(), api.WithdrawalFilter{}, Filter{})
+				if err != nil || compared.Clean() {
+					t.Fatalf("got %+v, %v", compared, err)
+				}
+				ok(t, d.Accept(t.Context(), compared, "the provider knows"))
+				d.mustReconcile("10")
+				d.s.set(func() { d.s.onList, d.s.listFail = nil, nil })
+				read(d)
+				d.s.set(func() { fail(d.s) })
+				wantKind(t, errorOf(d.Reconcile(t.Context(), "10")), Unknown, "")
+			})
+		}
 	}
-	ok(t, d.Accept(t.Context(), compared, "the provider counts one that is gone"))
-	if compared, err = d.Compare(t.Context(), api.WithdrawalFilter{}, Filter{}); err != nil || !compared.Clean() {
-		t.Fatalf("got %+v, %v", compared, err)
-	}
-	d.s.set(func() { more = 0 })
-	if compared, err = d.Compare(t.Context(), api.WithdrawalFilter{}, Filter{}); err != nil || !compared.Clean() {
-		t.Fatalf("got %+v, %v", compared, err)
-	}
-	ok(t, d.Agree(t.Context(), compared))
-	d.s.set(func() { more = 1 })
-	wantKind(t, errorOf(d.send(asked("10"))), Refused, RuleList)
 }

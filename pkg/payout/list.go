@@ -26,12 +26,12 @@ const (
 // another. If withdrawals were made meanwhile, it then reads its beginning again. Its memory is constant,
 // except for a few bytes for each withdrawal.
 type reading struct {
-	filter  api.WithdrawalFilter
-	status  journal.AccountStatus
-	newest  *journal.Record                 // an accepted order that must be on the list; nil: none
-	sought  map[int64]*api.CreateWithdrawal // a record of newest may have one of their order ids, which is a conflict
-	surplus int64                           // how many withdrawals the service counts and does not show, as a person has accepted
-	see     func(listed) (more bool)
+	filter   api.WithdrawalFilter
+	status   journal.AccountStatus
+	newest   *journal.Record                 // an accepted order that must be on the list; nil: none
+	sought   map[int64]*api.CreateWithdrawal // a record of newest may have one of their order ids, which is a conflict
+	accepted journal.Exceptions              // what a person has accepted of the list
+	see      func(listed) (more bool)
 	// anyTotal makes a reading complete although the service counts more than it shows.
 	anyTotal bool
 	// unshown are orders that the list has not shown yet. The withdrawals of those that this reading shows are
@@ -189,7 +189,7 @@ const (
 )
 
 // missing returns how many withdrawals the service counts and has not shown.
-func (r *reading) missing() int64 { return r.total - r.surplus - int64(len(r.ids)) }
+func (r *reading) missing() int64 { return r.total - r.accepted.Surplus - int64(len(r.ids)) }
 
 // lacks returns what is missing at the end of the list; nil: nothing.
 func (r *reading) lacks() error {
@@ -280,7 +280,11 @@ func (s *Sender) readUntil(
 		if why, _ = err.(*lack); err != nil && why == nil {
 			return err
 		}
-		if done, err := enough(r, why); done && why == nil || err != nil {
+		done, err := enough(r, why)
+		if err == nil && done && why == nil {
+			return s.narrow(ctx, r)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -303,11 +307,24 @@ func (s *Sender) beginReading(
 		return nil, err
 	}
 	r, err := begin(status)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		r.status, r.unshown = status, unshown
+		r.accepted, err = s.ledger.Exceptions(ctx)
 	}
-	r.status, r.unshown = status, unshown
-	return r, nil
+	return r, err
+}
+
+// narrow records that the list shows more than a person has accepted that it hides. An acceptance ends with its
+// evidence: later, the list could hide an order behind it.
+func (s *Sender) narrow(ctx context.Context, r *reading) error {
+	surplus := r.accepted.Surplus
+	if r.filter.From == "" && r.filter.To == "" {
+		surplus = max(0, min(surplus, r.total-int64(len(r.ids))))
+	}
+	if surplus == r.accepted.Surplus && !r.accepted.NoList {
+		return nil
+	}
+	return accountChanged(s.ledger.Narrow(ctx, surplus))
 }
 
 // givenUp returns the error of a list that was read in vain. why is what its last reading lacked.
@@ -350,7 +367,7 @@ func (s *Sender) ask(ctx context.Context, q *question) (answer, error) {
 		before = now
 		fresh := newAnswer()
 		fresh.noted = status.Merchant
-		now, r = &fresh, &reading{filter: api.WithdrawalFilter{From: from}, surplus: q.accepted.Surplus, sought: q.sought}
+		now, r = &fresh, &reading{filter: api.WithdrawalFilter{From: from}, sought: q.sought}
 		r.newest, err = s.witness(ctx, status.Newest, since, q.sought)
 		r.see = func(w listed) bool { q.see(now, w, r.foreign(w)); return true }
 		return r, err
@@ -373,7 +390,9 @@ func (s *Sender) ask(ctx context.Context, q *question) (answer, error) {
 	})
 	switch {
 	case rejects(err) && q.accepted.NoList: // a person has accepted that the service shows none
-		return newAnswer(), nil
+		found := newAnswer()
+		found.none = true
+		return found, nil
 	case err != nil && (!agree || now.lack == nil):
 		return answer{}, notShown(err)
 	}

@@ -211,18 +211,23 @@ func (s *Sender) checkNew(ctx context.Context, w withdrawal, status journal.Acco
 		return nil
 	}
 	var same record
+	var r *reading
 	content, oldest := contentOf(w.request), s.now().Add(-w.window-SinceMargin)
 	err := s.readUntil(ctx, func(journal.AccountStatus) (*reading, error) {
 		same = record{}
-		return &reading{see: func(l listed) bool {
-			r := l.record()
-			at := parseTime(r.dated)
-			if sameUnit(r.amount, w.request.Amount) && s.differs(content, r) == "" && (at.IsZero() || at.After(oldest)) {
-				same = r
+		r = &reading{see: func(l listed) bool {
+			shown := l.record()
+			at := parseTime(shown.dated)
+			if sameUnit(shown.amount, w.request.Amount) && s.differs(content, shown) == "" && (at.IsZero() || at.After(oldest)) {
+				same = shown
 			}
 			return same.id == ""
-		}}, nil
+		}}
+		return r, nil
 	}, completely)
+	if rejects(err) && r.accepted.NoList {
+		return nil
+	}
 	if err != nil || same.id == "" {
 		return notShown(err)
 	}

@@ -254,7 +254,7 @@ func (s *Sender) ReconcileRun(ctx context.Context, run string) (settled Settled,
 		records := found.records[o.OrderID]
 		accepted := o.State == StateAccepted && !paid[o.OrderID] // since the reading began
 		switch {
-		case err != nil:
+		case err != nil, found.none && o.State == StateAccepted: // there is no list to compare it with
 		case o.State == StateSending, o.Sent.After(begun.At), accepted && len(records) == 0:
 			err = s.leaveOut(ctx, o, records, &settled)
 		default:

@@ -218,8 +218,8 @@ func (s *Sender) Resolve(ctx context.Context, c Checked) (orders []Order, err er
 		if o.State == StateConflict && c.Differs != o.Reason { // the same difference makes no new conflict
 			why = strings.TrimSpace(fmt.Sprintf("%s (although %s)", reason, o.Reason))
 		} else if o.State == StateAccepted && o.Resolved != nil { // what a person has said before still holds
-			if at := strings.Index(o.Resolved.Reason, " (although "); at >= 0 && !strings.Contains(why, o.Resolved.Reason[at:]) {
-				why += o.Resolved.Reason[at:]
+			if at := strings.Index(o.Resolved.Reason, "(although "); at >= 0 && !strings.Contains(why, o.Resolved.Reason[at:]) {
+				why = strings.TrimSpace(why + " " + o.Resolved.Reason[at:])
 			}
 		}
 		o, err := s.ledger.Decide(ctx,

@@ -281,8 +281,13 @@ type call struct {
 const latest = 5 * time.Second
 
 // call makes the one call that a ticket allows.
-func (s *Sender) call(ctx, calls context.Context, ticket journal.Ticket) call {
+func (s *Sender) call(ctx, calls context.Context, ticket journal.Ticket) (made call) {
 	var left atomic.Bool // the check runs in the goroutine that writes the request
+	defer func() {
+		if fault := recover(); fault != nil { // in a middleware: its order must not look as if it were being sent
+			made = call{"", fmt.Errorf("the call panicked: %v", fault), left.Load()}
+		}
+	}()
 	calls = api.BeforeSending(calls, func() error {
 		if late := s.elapsed(ticket.Began); late > latest {
 			return fmt.Errorf("%s have passed since it was recorded, too many to send it still", late.Round(time.Second))

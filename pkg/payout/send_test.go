@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -501,4 +502,24 @@ func TestLostRecordsAreLookedUp(t *testing.T) {
 			}
 		}
 	}
+}
+
+type panicking struct{ next http.RoundTripper }
+
+func (p panicking) RoundTrip(r *http.Request) (*http.Response, error) {
+	if strings.HasSuffix(r.URL.Path, "/create") {
+		panic("no map")
+	}
+	return p.next.RoundTrip(r)
+}
+
+// TestPanicInMiddleware checks that an order is unknown, and not being sent for ever, if a middleware panics.
+func TestPanicInMiddleware(t *testing.T) {
+	d := newDesk(t)
+	var err error
+	d.client, err = api.New(d.client.BaseURL(), api.WithAPIKey("key"),
+		api.WithMiddleware(func(next http.RoundTripper) http.RoundTripper { return panicking{next} }))
+	ok(t, err)
+	wantKind(t, errorOf(d.send(asked("10"))), Unknown, "", "the call panicked: no map")
+	d.wantState("10", StateUnknown)
 }

@@ -259,7 +259,7 @@ func (s *Sender) Live(ctx context.Context, f Filter) (statuses map[string]string
 	}
 	err = s.readUntil(ctx, func(journal.AccountStatus) (*reading, error) {
 		statuses = map[string]string{}
-		return &reading{filter: api.WithdrawalFilter{From: from}, see: func(w listed) bool {
+		return &reading{filter: api.WithdrawalFilter{From: from}, anyTotal: true, see: func(w listed) bool {
 			if sought[w.ID] {
 				statuses[w.ID] = w.Current
 			}
@@ -267,7 +267,7 @@ func (s *Sender) Live(ctx context.Context, f Filter) (statuses map[string]string
 		}}, nil
 	}, completely)
 	if err != nil {
-		return nil, err
+		return nil, notShown(err)
 	}
 	return statuses, nil
 }
