@@ -106,13 +106,13 @@ func isTaken(o journal.Record) bool {
 // comparing is the state of one reading of Compare. The journal is asked about some records at a time,
 // because all of its orders may be too many for memory.
 type comparing struct {
-	s        *Sender
-	ctx      context.Context
-	r        *reading
-	waiting  []listed
-	seen     map[string]bool // by mark and reason: rows move while the list is read
-	found    Comparison
-	broken   error
+	s       *Sender
+	ctx     context.Context
+	r       *reading
+	waiting []listed
+	seen    map[string]bool // by mark and reason: rows move while the list is read
+	found   Comparison
+	broken  error
 }
 
 func (x *comparing) see(w listed) bool {
