@@ -83,7 +83,7 @@ func (a *App) AddGlobalFlags(h payout.Hint) payout.Hint {
 		return h
 	}
 	account := []string{"profile", "sandbox", "base-url", "config", "journal"}
-	selecting := map[string][]string{"withdraw": account, "journal": account, "payout": account, "auth": account,
+	selecting := map[string][]string{"withdraw": account, "journal": account, "payout": account, "auth": account, "service": account,
 		"currency": {"profile", "config"}, "profile": {"config"}}
 	var given []string
 	for _, name := range selecting[h.Command[0]] {

@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"math/big"
 	"slices"
 	"strings"
@@ -42,6 +41,7 @@ type Query struct {
 	Compare  bool      // whether to count the span before too; both ends of Span must be set
 	Currency string    // only sums in this currency, in any case; empty: in all
 	Days     bool      // whether Timeline will be called
+	Layout   string    // of times that are not written as usual
 	Money    money.Registry
 }
 
@@ -152,15 +152,16 @@ func (f *figure) add(o figure) {
 		}
 		f.before.plus(*o.before)
 	}
-	if o.last.text != "" && (f.last.text == "" || o.last.compare(f.last) > 0) {
+	if o.last.read && (!f.last.read || o.last.compare(f.last) > 0) {
 		f.last = o.last
 	}
 }
 
-// moment is a time and how it was written. If it could not be read, text is empty.
+// moment is a time and how it was written, and whether it could be read.
 type moment struct {
 	text string
 	time time.Time
+	read bool
 }
 
 func (m moment) compare(o moment) int {
@@ -219,33 +220,24 @@ func (r *Report) Add(stats api.ResellerStats) error {
 // whose time matters and cannot be read.
 func (r *Report) parts(seller int32, records []api.InvoiceRebate) (parts []invoice, err error) {
 	var unread []api.InvoiceRebate
-	undated := 0
+	timed := !r.query.Span.Open() || r.query.unit() != ""
 	for _, record := range records {
-		part := invoice{id: record.ID, seller: seller}
-		at, _, ok := ParseWritten(record.Created)
-		if ok {
-			part.created = moment{record.Created, at}
-		}
+		at, ok := ParseCreated(record.Created, r.query.Layout)
+		part := invoice{id: record.ID, seller: seller, created: moment{record.Created, at, ok}}
 		first := len(parts)
 		parts = r.appendParts(parts, part, record)
-		counts := len(parts) > first
-		if !ok && counts {
-			undated++
-		}
-		if !ok && (counts || r.query.Currency == "") {
+		switch counts := len(parts) > first; {
+		case ok:
+		case timed && (counts || r.query.Currency == ""):
 			unread = append(unread, record)
+		case counts:
+			r.Undated++
 		}
 	}
-	if len(unread) == 0 || r.query.Span.Open() && r.query.unit() == "" {
-		r.Undated += undated
+	if len(unread) == 0 {
 		return parts, nil
 	}
-	more := ""
-	if len(unread) > 1 {
-		more = fmt.Sprintf(", and %d more like it", len(unread)-1)
-	}
-	return parts, fmt.Errorf("the rebate of invoice %s is in no period, because its created is not a date and time: %.60q%s",
-		unread[0].ID, unread[0].Created, more)
+	return parts, Unread("the rebate of invoice "+unread[0].ID, unread[0].Created, len(unread))
 }
 
 // appendParts appends a copy of part for each currency of an invoice that the query asks for, with its sums.
@@ -280,7 +272,7 @@ func (r *Report) count(part invoice) {
 	switch {
 	case r.query.Span.Contains(at):
 		f = figure{invoices: 1, sums: part.sums, last: part.created}
-		if r.query.Days && part.created.text != "" {
+		if r.query.Days && part.created.read {
 			r.days.at(key{currency: part.currency, begin: dayOf(at)}).add(f)
 		}
 		if r.query.has(ByInvoice) {

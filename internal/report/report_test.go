@@ -300,7 +300,7 @@ func TestUnreadableCreated(t *testing.T) {
 		{By: []Group{ByReseller}, Span: Span{From: new(written(t, "2026-01-01"))}}} {
 		r := New(q)
 		err := r.Add(shop)
-		if err == nil || !strings.HasSuffix(err.Error(), `created is not a date and time: "1746266400", and 1 more like it`) {
+		if err == nil || !strings.HasSuffix(err.Error(), `time of creation cannot be read: "1746266400", and 1 more like it`) {
 			t.Errorf("%v: %v", q.By, err)
 		}
 		if rows := append(slices.Collect(r.Rows(0)), append(r.Totals(), r.Sellers()...)...); len(rows) > 0 {
@@ -318,6 +318,8 @@ func TestUnreadableCreated(t *testing.T) {
 	same(t, "rows", brief(r.Rows(0)), []string{
 		"N EUR n=3 volume=18446744073709551614 rebates=1844674407370955160 share=1000 last=2026-05-03T10:00:00"})
 	same(t, "undated", r.Undated, 2)
+	at, _ := ParseCreated("03.05.2026 01:30 +0200", "02.01.2006 15:04 -0700")
+	same(t, "in a layout", at, written(t, "2026-05-03T01:30:00"))
 }
 
 func TestParseWritten(t *testing.T) {

@@ -23,7 +23,7 @@ type Row struct {
 	Whole           *big.Int // all rebates in the currency
 	Share           *big.Int // of the whole, in tenths of a percent; nil if there is none
 	Mixed           bool     // rows of the currency have gains and losses, so shares say nothing
-	Last            string   // the newest creation time, as written; empty if none can be read
+	Last            string   // the newest creation time that can be read, or that of the one invoice, as written
 	Partial         string   // of a period: so far, or in part, if the span or the present cuts it off
 
 	// These are nil if nothing is compared. Change is that of the rebates, in tenths of a percent, nil if

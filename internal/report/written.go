@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"example.com/till/internal/usage"
 )
 
 // ParseWritten reads a date and time as the service writes created: 2026-05-03T10:00:00. It also accepts a
@@ -30,6 +32,29 @@ func ParseWritten(text string) (at time.Time, rest string, ok bool) {
 	}
 	at, err := time.Parse(layout, written)
 	return at, rest, err == nil
+}
+
+// ParseCreated reads a time as ParseWritten does, or else in a layout. A zone in it does not count, because all
+// times are as the service wrote them.
+func ParseCreated(text, layout string) (at time.Time, ok bool) {
+	if at, _, ok = ParseWritten(text); ok {
+		return at, true
+	}
+	at, err := time.Parse(layout, text)
+	_, offset := at.Zone()
+	return at.UTC().Add(time.Duration(offset) * time.Second), err == nil
+}
+
+// Unread returns the error about n things whose time matters and cannot be read.
+func Unread(first, created string, n int) error {
+	more := ""
+	if n > 1 {
+		more = fmt.Sprintf(", and %d more like it", n-1)
+	}
+	return &usage.Error{
+		Advice: "set time_layout to how the service writes times, which this finds out", Command: []string{"service", "check"},
+		Msg: fmt.Sprintf("%s is in no period, because its time of creation cannot be read: %.60q%s", first, created, more),
+	}
 }
 
 const (

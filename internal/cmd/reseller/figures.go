@@ -125,9 +125,12 @@ func (f figures[R]) print(out cmdutil.Output[R], one bool, all []*answer[R]) err
 }
 
 func unreadError(names []string, all int, err error) *exit.Error {
-	return &exit.Error{Code: exit.Partial, Err: err,
-		Msg:  fmt.Sprintf("%d of %d resellers could not be read (%s): %v", len(names), all, strings.Join(names, ", "), err),
-		Hint: payout.NewHint("the others are complete; run it again for those that failed")}
+	cause := exit.Explain(err)
+	if cause.Retryable() {
+		cause.Hint = payout.NewHint("the others are complete; run it again for those that failed")
+	}
+	return &exit.Error{Code: exit.Partial, Err: err, Hint: cause.Hint,
+		Msg: fmt.Sprintf("%d of %d resellers could not be read (%s): %v", len(names), all, strings.Join(names, ", "), err)}
 }
 
 type failedReseller struct {

@@ -117,6 +117,7 @@ type invoiceList struct {
 	filter     string
 	page, size int
 	span       report.Span
+	unread     []api.Invoice // whose time matters and cannot be read
 }
 
 func (l *invoiceList) run(s *cmdutil.Session, out cmdutil.Output[api.Invoice], reseller string) (err error) {
@@ -253,15 +254,10 @@ func endsList(err error) bool {
 // chosen leaves out what the flags do not ask for. If none of the statuses asked for occurs, it names those
 // that do.
 func (l *invoiceList) chosen(all iter.Seq2[api.Invoice, error]) iter.Seq2[api.Invoice, error] {
-	wanted := func(status string) bool {
-		return slices.ContainsFunc(l.statuses, func(asked string) bool {
-			return strings.EqualFold(strings.TrimSpace(status), asked)
-		})
-	}
 	return func(yield func(api.Invoice, error) bool) {
 		var seen []string
 		defer func() {
-			if len(l.statuses) > 0 && len(seen) > 0 && !slices.ContainsFunc(seen, wanted) {
+			if len(seen) > 0 && !slices.ContainsFunc(seen, l.wanted) {
 				l.Note("no invoice has the status %s; there are %s", strings.Join(l.statuses, ", "), strings.Join(seen, ", "))
 			}
 		}()
@@ -269,11 +265,29 @@ func (l *invoiceList) chosen(all iter.Seq2[api.Invoice, error]) iter.Seq2[api.In
 			if err == nil && !slices.Contains(seen, i.Status) {
 				seen = append(seen, i.Status)
 			}
-			at, _, dated := report.ParseWritten(i.CreatedDate) // a time that cannot be read is in no period
-			asked := (len(l.statuses) == 0 || wanted(i.Status)) && (l.from+l.to == "" || dated && l.span.Contains(at))
-			if (err != nil || asked) && !yield(i, err) {
+			if (err != nil || l.wanted(i.Status) && l.within(i)) && !yield(i, err) {
 				return
 			}
 		}
+		if len(l.unread) > 0 {
+			err := exit.Explain(report.Unread("invoice "+l.unread[0].ID, l.unread[0].CreatedDate, len(l.unread)))
+			err.Code = exit.Partial
+			yield(api.Invoice{}, &err)
+		}
 	}
+}
+
+func (l *invoiceList) wanted(status string) bool {
+	return len(l.statuses) == 0 || slices.ContainsFunc(l.statuses, func(asked string) bool {
+		return strings.EqualFold(strings.TrimSpace(status), asked)
+	})
+}
+
+// within reports whether an invoice was made in the period.
+func (l *invoiceList) within(i api.Invoice) bool {
+	at, dated := report.ParseCreated(i.CreatedDate, l.TimeLayout)
+	if !dated && !l.span.Open() {
+		l.unread = append(l.unread, i)
+	}
+	return l.span.Open() || dated && l.span.Contains(at)
 }

@@ -272,7 +272,7 @@ func (p *reporting) titleText() string {
 // pageView is the view of the table of one currency. name returns what a reseller is called.
 func (p *reporting) pageView(name func(id, label string) string) render.View[report.Row] {
 	v := render.Map(p.view(true), func(r report.Row) report.Row {
-		if at, _, ok := report.ParseWritten(r.Last); ok {
+		if at, ok := report.ParseCreated(r.Last, p.TimeLayout); ok {
 			r.Last = at.Format(time.DateOnly)
 		}
 		r.Label, r.Currency, r.Decimals = name(r.ID, r.Label), "", max(r.Decimals, 0) // the heading has the unit
