@@ -63,10 +63,13 @@ func serviceCheckCommand(a *cmdutil.App) *cobra.Command {
 
 // useSettings writes settings into the profile in use, or notes how to.
 func useSettings(a *cmdutil.App, s *cmdutil.Session, settings []string, write bool) error {
-	switch {
+	switch none := s.Profile == "" || s.Profile == config.Sandbox; {
 	case len(settings) == 0:
 		return s.Note("the profile %s needs no other settings for what was found", s.ProfileName())
-	case s.Profile == "" || s.Profile == config.Sandbox:
+	case none && write:
+		return &config.Error{Msg: "--write: no profile is in use that has settings", Advice: "type", Command: append(
+			[]string{"profile", "set", "NAME", "base_url=" + cmp.Or(s.BaseURL, "https://...")}, settings...)}
+	case none:
 		return s.Note("the settings belong into a profile, which till profile set makes: %s", strings.Join(settings, ", "))
 	case !write:
 		return s.NoteCommand(append([]string{"profile", "set", s.Profile}, settings...),
