@@ -157,7 +157,7 @@ uninstall:
 		$(SHARE)/fish/vendor_completions.d/till.fish
 	for page in man/*.[17]; do rm -f $(SHARE)/man/man"$${page##*.}/$${page#man/}"; done
 	rm -f $(SHARE)/licenses/till/LICENSE $(SHARE)/licenses/till/THIRD_PARTY_NOTICES
-	-rmdir $(SHARE)/licenses/till
+	-test ! -d $(SHARE)/licenses/till || rmdir $(SHARE)/licenses/till
 
 # Needs Go's vulnerability database, which is not reachable everywhere.
 vuln:

@@ -9,6 +9,9 @@
 # pictures before you commit them.
 set -euo pipefail
 
+for tool in tmux aha chromium pdftoppm perl curl; do
+	command -v "$tool" >/dev/null || { echo "$0: $tool is not installed, and the pictures need it" >&2; exit 1; }
+done
 till=$(realpath "$1")
 mkdir -p "$2" "$3"
 readme=$(realpath "$2")
