@@ -17,13 +17,13 @@ var plainMarks = strings.NewReplacer("\u00a0", " ", "\u202f", " ", "\u2009", " "
 // no such amount is returned as it is, to be refused where it is parsed.
 func (l Layout) amount(text string) (plain, wrong string) {
 	number, unit := cutUnit(strings.Trim(text, blanks))
+	if plain, ok := l.number(number); ok {
+		return strings.TrimSuffix(plain+" "+unit, " "), ""
+	}
 	sign, _ := utf8.DecodeRuneInString(unit)
 	stated := l.Decimal != "" || l.Group != ""
 	if text == "" || !stated && (number == "" || !unicode.Is(unicode.Sc, sign) && !strings.ContainsAny(number, ",'’"+blanks)) {
 		return text, ""
-	}
-	if plain, ok := l.number(number); ok {
-		return strings.TrimSuffix(plain+" "+unit, " "), ""
 	}
 	if stated {
 		return "", Quote(text) + " is no number " + l.marks()

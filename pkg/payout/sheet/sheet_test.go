@@ -40,6 +40,7 @@ func TestAmount(t *testing.T) {
 	}{
 		{Layout{}, "1980.50", "1980.50"}, {Layout{}, "25.00 USD", "25.00 USD"}, {Layout{}, "€1980.5", "1980.5 €"},
 		{Layout{}, "1980.5 €", "1980.5 €"}, {Layout{}, "1,980.50", ""}, {Layout{}, "1 980", ""}, {Layout{}, "1,5", ""},
+		{Layout{}, "EUR 5.00", "5.00 EUR"}, {Layout{}, "EUR 5,00", ""},
 		{german, "1.980,50", "1980.50"}, {german, "1.980,50 €", "1980.50 €"}, {german, "€ 1.980", "1980 €"},
 		{german, "EUR 1.980", "1980 EUR"}, {german, "2400", "2400"}, {german, "12,75", "12.75"},
 		{german, "\u00a01.980,50 ", "1980.50"}, {german, "1,980,50", ""},
@@ -59,7 +60,7 @@ func TestAmount(t *testing.T) {
 		}
 	}
 	// for money to refuse
-	for _, text := range []string{"-5", "1e3", "0x10", "5-", "(5)", "25EUR", "five", "", "+5", "-1,5"} {
+	for _, text := range []string{"-5", "1e3", "0x10", "5-", "(5)", "25EUR", "five", "five hundred", "", "+5", "-1,5"} {
 		if got, wrong := (Layout{}).amount(text); got != text || wrong != "" {
 			t.Errorf("%q is %q, %q", text, got, wrong)
 		}
