@@ -141,7 +141,7 @@ func (r runRows) print(out cmdutil.Output[runRow], states []payout.State) error 
 		}
 	})
 	if err == nil && out.Tabular() && r.Render.Format == render.Table {
-		for _, line := range foot.lines(r.Money, strings.Clone) {
+		for _, line := range foot.lines(r.Session) {
 			r.Note("%s", line)
 		}
 		r.noteUnknown(foot)
@@ -167,7 +167,7 @@ func (r runRows) printBrief(out cmdutil.Output[runRow], states []payout.State) e
 	}
 	red := func(text string) string { return r.Render.Styled(render.Red, text) }
 	text := ""
-	for i, line := range append(foot.lines(r.Money, render.Group), foot.approved()...) {
+	for i, line := range append(foot.lines(r.Session), foot.approved()...) {
 		line = render.WrapWords(render.Safe(line), r.Render.Width, 2)
 		if i == 0 {
 			line = strings.NewReplacer("unknown", red("unknown"), "conflict", red("conflict")).Replace(line)
@@ -298,7 +298,11 @@ func (f *foot) approved() (lines []string) {
 }
 
 // lines returns the numbers of rows by state, and a line for the sums of each currency.
-func (f *foot) lines(m money.Registry, grouped func(string) string) []string {
+func (f *foot) lines(s *cmdutil.Session) []string {
+	grouped := strings.Clone
+	if s.TableOnTerminal() {
+		grouped = render.Group
+	}
 	if f.rows == 0 {
 		return []string{"no rows"}
 	}
@@ -313,7 +317,7 @@ func (f *foot) lines(m money.Registry, grouped func(string) string) []string {
 	}
 	lines := []string{cmdutil.CountOf(f.rows, "row") + ": " + strings.Join(counts, ", ")}
 	for _, u := range f.units {
-		then := m.As(u.all.Unit(), u.decimals)
+		then := s.Money.As(u.all.Unit(), u.decimals)
 		accepted := grouped(then.FormatBig(u.accepted))
 		switch u.accepted.Minor {
 		case api.Sum{}:
