@@ -54,11 +54,14 @@ func decode(body []byte, into any) error {
 	})
 }
 
+// lenient is for finding values in a page or record. Those that count are then read as strictly as any others.
+var lenient = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true), jsontext.PreserveRawStrings(true)}
+
 // within reads a text, and refuses trailing data.
-func within(body []byte, read func(r *reader) error) error {
+func within(body []byte, read func(r *reader) error, how ...jsontext.Options) error {
 	r := readers.Get().(*reader)
 	r.body = body
-	r.Reset(bytes.NewBuffer(body))
+	r.Reset(bytes.NewBuffer(body), how...)
 	defer func() {
 		r.Reset(&bytes.Buffer{}) // and leave the body
 		r.body = nil

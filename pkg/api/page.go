@@ -75,7 +75,7 @@ func (p WithdrawalPage) MarshalJSON() ([]byte, error) {
 		Content   []any `json:"page_content"`
 		PageCount int64 `json:"page_count"`
 		Total     int64 `json:"total"`
-	}{content, p.PageCount, p.Total})
+	}{content, p.PageCount, p.Total}, lenient...)
 }
 
 // UnmarshalJSON reads what List reads. An unreadable record is an error.

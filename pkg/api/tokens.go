@@ -35,6 +35,8 @@ func (r *reader) object(members ...member) error {
 		i := slices.IndexFunc(members, func(m member) bool { return m.name == string(key) })
 		if i < 0 {
 			return r.SkipValue()
+		} else if seen&(1<<i) != 0 { // which only lenient allows
+			return fmt.Errorf("the key %q is there twice", key)
 		}
 		seen |= 1 << i
 		return r.value(members[i].into)

@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// UnreadableWithdrawal is a record of a list that cannot be read as a withdrawal: a field has another type
-// than the interface shows, or a required field is missing.
+// UnreadableWithdrawal is a record of a list that cannot be read as a withdrawal: a field has another type than
+// the interface shows, is no valid text or there twice, or a required one is missing.
 type UnreadableWithdrawal struct {
 	Withdrawal          // the fields that can be read
 	Unread     []string // the names of the fields that cannot be read
@@ -17,7 +17,7 @@ type UnreadableWithdrawal struct {
 	Err        error    // why it is not a withdrawal
 }
 
-// MarshalJSON writes the JSON text of the record.
+// MarshalJSON writes the JSON text of the record, with half a surrogate pair in place of invalid UTF-8.
 func (u UnreadableWithdrawal) MarshalJSON() ([]byte, error) {
 	if u.raw == nil {
 		return nil, errors.New("an unreadable withdrawal without the text that it came from")
@@ -29,7 +29,7 @@ func (u UnreadableWithdrawal) MarshalJSON() ([]byte, error) {
 // withdrawal is an error. Place is not in the text, and is 0.
 func (u *UnreadableWithdrawal) UnmarshalJSON(b []byte) error {
 	text := bytes.TrimSpace(bytes.Clone(b))
-	if err := within(text, func(r *reader) error { return r.SkipValue() }); err != nil {
+	if err := within(text, func(r *reader) error { return r.SkipValue() }, lenient...); err != nil {
 		return err
 	}
 	err := decode(text, new(Withdrawal))
@@ -57,7 +57,7 @@ func (p *lenientPage) read(r *reader) error {
 		return err
 	}
 	p.WithdrawalPage = WithdrawalPage{}
-	r.Reset(bytes.NewBuffer(r.body))
+	r.Reset(bytes.NewBuffer(r.body), lenient...)
 	return p.readWith(r, (*lenientRows)(p))
 }
 
@@ -82,19 +82,26 @@ func (p *lenientRows) read(r *reader) error {
 	})
 }
 
-// unreadable reads each field of a record by itself. why is the error about the record as a whole.
+// unreadable reads each field of a record by itself, and a memo. why is the error about the record as a whole.
 func unreadable(text json.RawMessage, place int, why error) UnreadableWithdrawal {
 	u := UnreadableWithdrawal{Place: place, Err: why}
-	for _, m := range u.members() {
-		if within(text, func(r *reader) error { return r.object(m) }) != nil {
+	members, skip := u.members(), new(json.RawMessage)
+	for _, m := range append(members[:], member{"memo", skip, false}) {
+		field := json.RawMessage("null")
+		find := []member{{m.name, &field, false}}
+		if m.name == "external_id" || m.name == "external_order_id" { // if one is there twice, neither is believed
+			find = append(find, member{"external_id", skip, false}, member{"external_order_id", skip, false})
+		}
+		if within(text, func(r *reader) error { return r.object(find...) }, lenient...) != nil ||
+			within([]byte(`{"`+m.name+`":`+string(field)+`}`), func(r *reader) error { return r.object(m) }) != nil {
 			reflect.ValueOf(m.into).Elem().SetZero()
 			u.Unread = append(u.Unread, m.name)
 		}
 	}
-	if len(u.Unread) == 0 { // each field is valid by itself, and the kind of the address is wrong: see Withdrawal.read
-		u.Unread = []string{"address"}
+	if u.Address.Kind == Fiat && u.Currency.Kind == Crypto { // see Withdrawal.read
+		u.Unread = append(u.Unread, "address")
 	}
 	slices.Sort(u.Unread)
-	u.raw = text
+	u.raw = bytes.ToValidUTF8(text, []byte(`\ud800?`)) // which can be printed and stored, and is unreadable too
 	return u
 }

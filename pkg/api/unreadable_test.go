@@ -18,7 +18,7 @@ const goodRecord = `{"id":"w1","external_id":4711,"merchant_id":"m","currency":{
 // others are named.
 func TestUnreadableWithdrawal(t *testing.T) {
 	all := []string{"address", "amount", "callback", "currency", "current", "external_id", "external_order_id", "id",
-		"is_testnet", "merchant_id", "statuses"}
+		"is_testnet", "memo", "merchant_id", "statuses"}
 	with := func(changes ...string) string { // names and texts; a field with an empty text is left out
 		var fields map[string]json.RawMessage
 		check(t, json.Unmarshal([]byte(goodRecord), &fields))
@@ -44,9 +44,13 @@ func TestUnreadableWithdrawal(t *testing.T) {
 		"a field that nobody needs": {with("is_testnet", `"no"`), []string{"is_testnet"}, "w1", "4711", "is_testnet"},
 		"fiat address, crypto amount": {with("address", `{"Fiat":{"currency":"USD","address":"a"}}`), []string{"address"}, "w1",
 			"4711", "Fiat"},
-		"no field": {"{}", []string{"address", "amount", "currency", "id"}, "", "", "no id"},
-		"null":     {"null", all, "", "", ""},
-		"a number": {"7", all, "", "", ""},
+		"no field":    {"{}", []string{"address", "amount", "currency", "id"}, "", "", "no id"},
+		"null":        {"null", all, "", "", ""},
+		"a number":    {"7", all, "", "", ""},
+		"half a pair": {with("note", `"Ann \ud83d"`), nil, "w1", "4711", "surrogate"},
+		"half an id":  {with("memo", `"\udc00"`, "id", `"\ud83d"`), []string{"id", "memo"}, "", "4711", "surrogate"},
+		"two amounts": {`{"amount":7,` + goodRecord[1:], []string{"amount"}, "w1", "4711", "amount"},
+		"two orders":  {`{"external_order_id":"8",` + goodRecord[1:], []string{"external_id", "external_order_id"}, "w1", "", "dup"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			body := fmt.Sprintf(`{"page_content":[%s,%s,%s],"page_count":1,"total":3}`, goodRecord, tt.record, with("id", `"w2"`))
@@ -85,7 +89,8 @@ func TestUnreadableWithdrawal(t *testing.T) {
 
 func TestUnreadableText(t *testing.T) {
 	var u UnreadableWithdrawal
-	if text, err := u.MarshalJSON(); err == nil || u.UnmarshalJSON([]byte(`{"id":`)) == nil {
+	if text, err := u.MarshalJSON(); err == nil || u.UnmarshalJSON([]byte(`{"id":`)) == nil ||
+		u.UnmarshalJSON([]byte("{\"id\":\"\xff\"}")) != nil || string(u.RawJSON()) != `{"id":"\ud800?"}` || u.ID != "" {
 		t.Errorf("it is %q, %+v", text, u)
 	}
 }
@@ -98,7 +103,7 @@ func TestLenientRefusesBrokenPages(t *testing.T) {
 		"no total":        `{"page_content":[],"page_count":1}`,
 		"content":         `{"page_content":{},"page_count":1,"total":0}`,
 		"more after it":   `{"page_content":[],"page_count":1,"total":0} {}`,
-		"a doubled key":   `{"page_content":[{"id":"w1","id":"w2"}],"page_count":1,"total":1}`,
+		"a doubled key":   `{"page_content":[7],"page_count":1,"total":1,"total":1}`,
 		"too many":        `{"page_content":[` + strings.Repeat("7,", maxRows) + `7],"page_count":1,"total":1}`,
 		"total is a text": `{"page_content":[],"page_count":1,"total":"0"}`,
 	} {

@@ -128,7 +128,7 @@ func (s *Sender) differs(c Content, r record) string {
 		return fmt.Sprintf("its amount is %s, and not %s", s.money.Format(r.amount), s.money.Format(c.Amount))
 	case readable("address") && address.Canonical(r.address) != address.Canonical(c.Address):
 		return fmt.Sprintf("its address is %q, and not %q", r.address, c.Address)
-	case r.memo != nil && *r.memo != c.Memo:
+	case r.memo != nil && readable("memo") && *r.memo != c.Memo:
 		return fmt.Sprintf("its memo is %q, and not %q", *r.memo, c.Memo)
 	}
 	return ""
@@ -136,7 +136,7 @@ func (s *Sender) differs(c Content, r record) string {
 
 // uncompared says which fields of a record cannot be compared with what was sent; empty: none.
 func (s *Sender) uncompared(c Content, r record) string {
-	unread := slices.DeleteFunc([]string{"currency", "amount", "address", "external_id"},
+	unread := slices.DeleteFunc([]string{"currency", "amount", "address", "external_id", "memo"},
 		func(field string) bool { return !slices.Contains(r.unread, field) })
 	if len(unread) > 0 {
 		return fmt.Sprintf("the %s of withdrawal %s cannot be read, and was not compared with the order",
