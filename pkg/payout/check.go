@@ -168,7 +168,7 @@ func (x *comparing) compare(w listed, holders, named map[string]journal.Record) 
 	}
 	why := "the journal does not have it"
 	if w.err != nil {
-		why += ", and it cannot be read: " + w.err.Error()
+		why += ", and it cannot be read: " + w.String()
 	}
 	return Difference{onlyThere, nil, &w.Withdrawal, why, w.mark()}, true
 }

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -166,6 +167,9 @@ func differenceView(m money.Registry) render.View[payout.Difference] {
 	return views.Of(id,
 		render.Encoded(func(d row) differenceLine {
 			line := differenceLine{What: d.What, Why: d.Why, Record: d.Record}
+			if _, err := json.Marshal(d.Record); err != nil { // why says what of it cannot be read
+				line.Record = nil
+			}
 			if d.Order != nil {
 				own := views.NewOrderLine(m, *d.Order)
 				line.Order = &own
