@@ -136,8 +136,8 @@ func WrapWords(s string, limit, indent int) string {
 	return b.String()
 }
 
-// amountBegins matches a number, its digits grouped or not, and the beginning of its unit.
-var amountBegins = lazily(`^[0-9]+( [0-9]{3}\b)*(\.[0-9]+)?( minor)?( [A-Za-z])?`)
+// amountBegins matches a number and the beginning of its unit. If its digits are grouped, a bracket may precede.
+var amountBegins = lazily(`^(\S*[0-9]( [0-9]{3}\b)+|[0-9]+)(\.[0-9]+)?( minor)?( [A-Za-z])?`)
 
 // wordEnd returns where the first word of a text ends. An amount is one word.
 func wordEnd(s string) int {

@@ -20,6 +20,7 @@ func TestWrapWords(t *testing.T) {
 		{"a space at the end stays", "Send it? [y/N] ", 10, []string{"Send it?", "  [y/N] "}},
 		{"characters take their columns", "東京 e\u0301🎉 สวัสดี x", 7, []string{"東京", "  e\u0301🎉", "  สวัสดี", "  x"}},
 		{"an amount is one word", "9 Btc, 1 234.50 JPY, 2 minor E", 9, []string{"9 Btc,", "  1 234.50 JPY,", "  2 minor E"}},
+		{"in brackets too", "lots (1 234 567 minor E)", 9, []string{"lots", "  (1 234 567 minor E)"}},
 		{"given lines stay", "one two\nthree four", 9, []string{"one two", "three", "  four"}},
 	} {
 		equal(t, WrapWords(test.text, test.limit, 2), strings.Join(test.want, "\n"))
