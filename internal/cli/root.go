@@ -37,7 +37,7 @@ func root(a *cmdutil.App, args ...string) *cobra.Command {
 		},
 	}
 	root.Flags().BoolVar(&version, "version", false, "show the version of till")
-	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { io.WriteString(cmd.OutOrStdout(), helpPage(a, cmd)) })
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { a.Helped = a.Write(helpPage(a, cmd)) })
 	root.SetIn(a.IO.In)
 	root.SetOut(a.IO.Out)
 	root.SetErr(a.IO.Err)

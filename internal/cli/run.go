@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,6 +50,7 @@ func Run(ctx context.Context, args []string, io IO) int {
 		return complete(a, root)
 	}
 	cmd, err := root.ExecuteContextC(a.Ctx)
+	err = cmp.Or(err, a.Helped)
 	a.Spinner.Stop()
 	status, ofOther := errors.AsType[cmdutil.ExitStatus](err)
 	if ofOther || errors.Is(err, cmdutil.ErrDone) || errors.Is(err, cmdutil.ErrDryRun) {

@@ -70,6 +70,7 @@ type App struct {
 	Subject exit.About  // what the command is about, once known
 	Others  NoteLines   // lines of traces and, under -o json, of other programs
 	Running bool        // whether a command has begun; an earlier error is a usage error
+	Helped  error       // of writing a help page, which cobra does not return
 
 	// Printed gets what a command prints, as a Go type and its columns. The schemas are made from it. It is nil when
 	// till runs.
