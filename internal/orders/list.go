@@ -49,7 +49,7 @@ func ListCommand(
 				print = flags.printPage
 			}
 			err = print(s, out, within, listOf{client, reseller, filter})
-			if err != nil && exit.Explain(err).Code == exit.Rejected && (filter.From != "" || filter.To != "") {
+			if err != nil && exit.Explain(err).Code == exit.Rejected && !s.Sandbox && (filter.From != "" || filter.To != "") {
 				return exit.Failure(exit.Rejected, err, err.Error(),
 					fmt.Sprintf("if the service means the format of the times, set the one it wants with: till profile set %s time_layout=LAYOUT (now %s)",
 						s.ProfileOr("NAME"), s.TimeLayout))

@@ -262,8 +262,7 @@ func printID(s *cmdutil.Session, o payout.Order, out cmdutil.Output[views.Create
 	printed := out.Made(views.Created{ID: o.ID, ExternalOrderID: o.OrderID}, o.ID,
 		exit.About{ID: o.ID, OrderID: o.OrderID}, "id "+o.ID+", order id "+o.OrderID)
 	if lost, ok := errors.AsType[*exit.Error](printed); ok && lost.Code == exit.Output {
-		lost.Hint = payout.NewHint("the same command with --order-id " + o.OrderID +
-			" prints it again and does not pay again")
+		lost.Hint = payout.NewHint("the same command with --order-id " + o.OrderID + ", without --jq and --template, prints it again and does not pay again")
 	}
 	return printed
 }
