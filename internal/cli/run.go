@@ -84,7 +84,10 @@ func explain(a *cmdutil.App, cmd *cobra.Command, args []string, err error) exit.
 		}
 	}
 	r := exit.Explain(cmdutil.RefusedKey(err, a.KeyFrom))
-	r.Hint = a.AddGlobalFlags(r.Hint)
+	r.Msg, r.Hint = a.InText(r.Msg), a.AddGlobalFlags(r.Hint)
+	for i := range r.Details {
+		r.Details[i].Message = a.InText(r.Details[i].Message)
+	}
 	return r
 }
 

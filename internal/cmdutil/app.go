@@ -150,7 +150,7 @@ func BeginAlone[T any](
 	})
 	streams := a.IO
 	streams.Environ = func() []string { return append(kept, "TILL_CONFIG="+os.DevNull) }
-	return Begin(&App{IO: streams, Ctx: a.Ctx, SendCtx: a.SendCtx}, bare, view)
+	return Begin(&App{IO: streams, Ctx: a.Ctx, SendCtx: a.SendCtx, Global: a.Global}, bare, view)
 }
 
 func outputFlags() []string {

@@ -19,6 +19,9 @@ func (s *Session) Confirm(facts []Fact, question string) error {
 	return s.Confirmed(facts, question, "send it", "sent", " without being asked, or --dry-run to look at it")
 }
 
+// Unasked has, by NoInput, why a person cannot be asked.
+var Unasked = map[bool]string{false: "there is no terminal to confirm it on", true: "--no-input does not let till ask"}
+
 // Confirmed is like Confirm, in other words: do and done name the action, and more continues the hint about
 // --yes.
 func (s *Session) Confirmed(facts []Fact, question, do, done, more string) error {
@@ -27,7 +30,7 @@ func (s *Session) Confirmed(facts []Fact, question, do, done, more string) error
 		return nil
 	}
 	if !s.CanAsk() {
-		return exit.Refusal(exit.RuleConfirmation, "there is no terminal to confirm it on", "add --yes to "+do+more)
+		return exit.Refusal(exit.RuleConfirmation, Unasked[s.NoInput], "add --yes to "+do+more)
 	}
 	for _, f := range facts {
 		if err := s.writeErr(s.factLine(f, f.pad(facts)) + "\n"); err != nil {

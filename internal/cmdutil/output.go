@@ -87,7 +87,7 @@ func (s *Session) NoteUnknown() {
 		return
 	}
 	clear(s.unknown)
-	kind := " --kind crypto|fiat"
+	kind := " --kind KIND"
 	if before, bare, found := strings.Cut(codes[0], ":"); found { // as in crypto:Doge
 		codes[0], kind = bare, " --kind "+before
 	} else if _, known := s.Money.Lookup(codes[0]); known {

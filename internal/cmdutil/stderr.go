@@ -11,6 +11,7 @@ import (
 	"example.com/till/internal/exit"
 	"example.com/till/internal/render"
 	"example.com/till/internal/terminal"
+	"example.com/till/internal/usage"
 	"example.com/till/pkg/payout"
 )
 
@@ -59,51 +60,66 @@ func (a *App) Note(format string, args ...any) error {
 
 // NoteAbout is like Note, for a line about something other than the subject of the command, or about more.
 func (a *App) NoteAbout(what exit.About, format string, args ...any) error {
-	text := fmt.Sprintf(format, args...)
+	text := a.InText(fmt.Sprintf(format, args...))
 	return a.note(a.Wrapped(text), Remark{Message: text, About: what})
 }
 
 // NoteCopy writes a note that ends with something to copy: see WithCopy.
 func (a *App) NoteCopy(thing, format string, args ...any) error {
-	text := fmt.Sprintf(format, args...)
+	text := a.InText(fmt.Sprintf(format, args...))
 	return a.note(a.WithCopy(a.Wrapped(text), thing), Remark{Message: text + " " + thing})
 }
 
 // NoteCommand writes a note that ends with a command of till.
 func (a *App) NoteCommand(command []string, format string, args ...any) error {
-	hint, text := NewHintLine(a.AddGlobalFlags(payout.NewHint("", command...))), fmt.Sprintf(format, args...)
+	hint, text := NewHintLine(a.AddGlobalFlags(payout.NewHint("", command...))), a.InText(fmt.Sprintf(format, args...))
 	return a.note(a.WithCopy(a.Wrapped(text), hint.Text), Remark{Message: text + " " + hint.Text, Hint: hint})
 }
 
-// AddGlobalFlags adds global flags to the command in a hint. A command that depends on the account and the
+// AddGlobalFlags adds global flags to the commands in a hint. A command that depends on the account and the
 // journal, or changes a configuration, gets the flags that select them; without these, it would act on another.
 // Settings from the environment still apply.
 func (a *App) AddGlobalFlags(h payout.Hint) payout.Hint {
-	if len(h.Command) == 0 || slices.Contains(h.Command, "--help") {
-		return h
+	return payout.NewHint(a.InText(h.Text), slices.Concat(a.selecting(h.Command), h.Command)...)
+}
+
+// InText is AddGlobalFlags for the commands that stand in a text.
+func (a *App) InText(text string) string {
+	parts := strings.SplitAfter(text, "till ")
+	for i, command := range parts[1:] {
+		for _, word := range a.selecting(strings.Fields(command)) {
+			parts[i] += usage.Quote(word) + " "
+		}
+	}
+	return strings.Join(parts, "")
+}
+
+func (a *App) selecting(command []string) (given []string) {
+	if len(command) == 0 || slices.Contains(command, "--help") {
+		return nil
 	}
 	account := []string{"profile", "sandbox", "base-url", "config", "journal"}
-	selecting := map[string][]string{"withdraw": account, "journal": account, "payout": account, "auth": account, "service": account,
-		"currency": {"profile", "config"}, "profile": {"config"}}
-	var given []string
-	for _, name := range selecting[h.Command[0]] {
+	selecting := map[string][]string{"withdraw": account, "journal": account, "payout": account, "auth": account,
+		"config": account, "reseller": account, "invoice": account, "invite": account, "service": account, "api": account,
+		"currency": {"profile", "sandbox", "config"}, "profile": {"config"}}
+	for _, name := range selecting[command[0]] {
 		f := a.Global.Lookup(name)
 		switch {
-		case !f.Changed || slices.Contains(h.Command, "--"+name):
+		case !f.Changed || slices.Contains(command, "--"+name):
 		case f.Value.Type() != "bool":
 			given = append(given, "--"+name, f.Value.String())
 		case f.Value.String() == "true":
 			given = append(given, "--"+name)
 		}
 	}
-	return payout.NewHint(h.Text, slices.Concat(given, h.Command)...)
+	return given
 }
 
 // Warn writes a warning. Under -o json it is {"warning":{...}}.
 func (a *App) Warn(w payout.Detail) error {
 	about := exit.About{OrderID: w.OrderID}.Or(a.Subject)
-	return a.remark(a.Wrapped("warning: "+w.String()),
-		WarningLine{Remark{Message: w.Message, Line: w.Line, Field: w.Field, About: about}})
+	return a.remark(a.Wrapped("warning: "+a.InText(w.String())),
+		WarningLine{Remark{Message: a.InText(w.Message), Line: w.Line, Field: w.Field, About: about}})
 }
 
 // Warnf is Warn with a message alone.
@@ -174,12 +190,12 @@ func (f Fact) pad(all []Fact) string {
 func (s *Session) NoteFacts(facts []Fact) {
 	for _, f := range facts {
 		name := f.pad(facts)
-		s.note(s.factLine(f, name), Remark{Message: name + f.Value})
+		s.note(s.factLine(f, name), Remark{Message: name + s.InText(f.Value)})
 	}
 }
 
 func (s *Session) factLine(f Fact, name string) string {
-	value := render.Safe(f.Value)
+	value := render.Safe(s.InText(f.Value))
 	width := terminal.Width(s.IO.Err)
 	if width == 0 {
 		return name + value

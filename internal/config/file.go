@@ -91,7 +91,7 @@ func (in Input) Load() (File, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !named.IsDefault():
 		return File{}, &Error{Msg: "the configuration file that " + named.typed() +
-			" names does not exist: check the path, or make it with `till profile set`", Err: err}
+			" names does not exist: check the path, or make it with the command profile set", Err: err}
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return File{}, err
 	}

@@ -129,11 +129,13 @@ func profileSetCommand(a *cmdutil.App) *cobra.Command {
 				}
 				return err
 			})
-			if err != nil {
-				return err
-			}
 			_, existed := before.Profiles[name]
 			switch {
+			case err != nil:
+				if existed { // a currency that the error says to set is one of this profile
+					a.Global.Set("profile", name)
+				}
+				return err
 			case existed:
 				a.Note("the profile %s is changed", name)
 			case len(before.Profiles) == 0 && before.Current == "":
@@ -217,7 +219,7 @@ func changing(
 	cmd.RunE = a.WithSession(func(s *cmdutil.Session, args []string) error {
 		cmdline.Declared(cmd, cmdline.Files)
 		if s.Sandbox {
-			return exit.UsageError(why, "choose another profile with --profile")
+			return exit.UsageError(why, "choose another profile with --profile; for a sandbox that is served, one of your own: till profile set NAME base_url=http://127.0.0.1:PORT")
 		}
 		return run(s, args)
 	})

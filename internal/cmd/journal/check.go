@@ -41,6 +41,9 @@ func checkCommand(a *cmdutil.App) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		for i, d := range compared.Differences {
+			compared.Differences[i].Why = s.InText(d.Why)
+		}
 		printed := out.Slice(compared.Differences)
 		if n := compared.Accepted; n > 0 {
 			s.Note("%s accepted before, and left out", cmdutil.CountOf(n, "difference"))

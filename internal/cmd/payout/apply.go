@@ -330,7 +330,7 @@ func (a *applying) approveTotal(t payout.Tally) error {
 		return err
 	}
 	if !a.CanAsk() {
-		return exit.Refusal(exit.RuleConfirmation, "there is no terminal to confirm it on",
+		return exit.Refusal(exit.RuleConfirmation, cmdutil.Unasked[a.NoInput],
 			"add --digest with the digest that was approved or, to send whatever the plan says, --yes")
 	}
 	var facts []cmdutil.Fact

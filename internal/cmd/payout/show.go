@@ -249,7 +249,7 @@ func (l looked) warningText(verbose bool) (text string) {
 	all := l.warned()
 	lines := 0
 	for i, w := range all {
-		part := render.WrapWords(render.Safe(w.pays+w.why), l.Render.Width, 2) + "\n"
+		part := render.WrapWords(render.Safe(l.InText(w.pays+w.why)), l.Render.Width, 2) + "\n"
 		if lines += strings.Count(part, "\n"); lines > screenful && i > 0 && !verbose {
 			n := len(all) - i
 			return text + "and " + oneOrMore(n, "one more warning", fmt.Sprintf("%d more warnings", n)) + ": --verbose\n\n"
