@@ -293,15 +293,17 @@ func explainCall(e *api.Error) (code int, todo payout.Hint) {
 	if e.Outcome != api.Failed {
 		return explainCreate(e)
 	}
+	pages := strings.HasSuffix(e.Path, "/list") && !strings.HasPrefix(e.Op, e.Method) // not when till api reads them
 	switch {
 	case errors.Is(e.Err, context.Canceled):
 		return Interrupted, payout.Hint{}
-	// The lists that have pages, but not when till api reads them.
-	case errors.Is(e, api.ErrTooLarge) && strings.HasSuffix(e.Path, "/list") && !strings.HasPrefix(e.Op, e.Method):
+	case errors.Is(e, api.ErrTooLarge) && pages:
 		return ReadFailed,
 			payout.NewHint("it would be as large the next time: ask for less, with --page-size or a filter")
 	case errors.Is(e, api.ErrTooLarge):
 		return ReadFailed, payout.Hint{}
+	case pages && e.Status == 500: // no command, which a program might run: page 0 must not be left out for a passing 500
+		return ReadFailed, payout.NewHint("nothing was changed, run it again; if it stays, and the service counts its pages from 1, type till profile set NAME first_page=1")
 	}
 	return ReadFailed, payout.NewHint(cmp.Or(hintOfConnection(e), "nothing was changed, run it again"))
 }
