@@ -1,6 +1,7 @@
 package views
 
 import (
+	"bytes"
 	"slices"
 
 	"example.com/till/internal/money"
@@ -24,7 +25,9 @@ func Withdrawals(m money.Registry) render.View[api.Withdrawal] {
 		render.Field("external_id", "your own number for the withdrawal, as an integer", Number,
 			func(w row) int64 { return w.ExternalID }),
 		text("merchant_id", "id of the merchant", render.Text, func(w row) string { return w.MerchantID }),
-		render.Field("is_testnet", "whether it is on a test network", render.Bool, func(w row) bool { return w.IsTestnet }),
+		render.Column[row]{Name: "is_testnet", About: "whether it is on a test network", Cell: func(w row) render.Cell {
+			return map[bool]render.Cell{true: render.Bool(w.IsTestnet)}[bytes.Contains(w.RawJSON(), []byte(`"is_testnet"`))]
+		}}, // without it, an empty cell
 		render.Field("statuses", "every status so far with its time", render.History, steps)).
 		Default("id", "order_id", "status", "amount", "since").Extra("external_id").Whole("currency", "address")
 }
