@@ -51,7 +51,7 @@ internal/planfile: money pkg/api pkg/payout/sheet github.com/go-json-experiment/
 internal/progress: render terminal
 internal/render: money near usage github.com/charmbracelet/lipgloss github.com/mattn/go-runewidth
 	github.com/muesli/termenv github.com/olekukonko/tablewriter github.com/rivo/uniseg go.yaml.in/yaml/v3
-internal/report: money pkg/api
+internal/report: money usage pkg/api
 internal/terminal: golang.org/x/sys golang.org/x/term
 e2e/tokentest: golang.org/x/crypto/ssh
 internal/views: money render pkg/api pkg/payout pkg/payout/approval

@@ -280,12 +280,8 @@ func (s *Sender) readUntil(
 		if why, _ = err.(*lack); err != nil && why == nil {
 			return err
 		}
-		done, err := enough(r, why)
-		if err == nil && done && why == nil {
-			return s.narrow(ctx, r)
-		}
-		if err != nil {
-			return err
+		if done, err := enough(r, why); done && why == nil || err != nil {
+			return s.narrow(ctx, r, err)
 		}
 	}
 	return givenUp(why)
@@ -314,15 +310,15 @@ func (s *Sender) beginReading(
 	return r, err
 }
 
-// narrow records that the list shows more than a person has accepted that it hides. An acceptance ends with its
-// evidence: later, the list could hide an order behind it.
-func (s *Sender) narrow(ctx context.Context, r *reading) error {
+// narrow records that the list shows more than a person has accepted that it hides, unless a reading ended with an
+// error. An acceptance ends with its evidence: later, the list could hide an order behind it.
+func (s *Sender) narrow(ctx context.Context, r *reading, err error) error {
 	surplus := r.accepted.Surplus
 	if r.filter.From == "" && r.filter.To == "" {
 		surplus = max(0, min(surplus, r.total-int64(len(r.ids))))
 	}
-	if surplus == r.accepted.Surplus && !r.accepted.NoList {
-		return nil
+	if err != nil || surplus == r.accepted.Surplus && !r.accepted.NoList {
+		return err
 	}
 	return accountChanged(s.ledger.Narrow(ctx, surplus))
 }

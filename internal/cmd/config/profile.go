@@ -133,7 +133,7 @@ func profileSetCommand(a *cmdutil.App) *cobra.Command {
 			switch {
 			case err != nil:
 				if existed { // a currency that the error says to set is one of this profile
-					a.Global.Set("profile", name)
+					_ = a.Global.Set("profile", name)
 				}
 				return err
 			case existed:
