@@ -33,9 +33,13 @@ type Exceptions struct {
 
 // Exceptions returns what was accepted about the account.
 func (l *Ledger) Exceptions(ctx context.Context) (a Exceptions, err error) {
-	a.Withdrawals = map[string]bool{}
 	t := l.j.read(ctx)
-	for accepted := range each(t, pair[string], `SELECT what, subject FROM acceptances WHERE account = ?1 ORDER BY id`, l.number(t)) {
+	return t.exceptions(l.number(t)), t.err
+}
+
+func (t *tx) exceptions(account int64) (a Exceptions) {
+	a.Withdrawals = map[string]bool{}
+	for accepted := range each(t, pair[string], `SELECT what, subject FROM acceptances WHERE account = ?1 ORDER BY id`, account) {
 		switch what, subject := accepted[0], accepted[1]; what {
 		case acceptedWithdrawal:
 			a.Withdrawals[restored(subject)] = true
@@ -48,7 +52,7 @@ func (l *Ledger) Exceptions(ctx context.Context) (a Exceptions, err error) {
 			a.NoList = true
 		}
 	}
-	return a, t.err
+	return a
 }
 
 // OrderAccepted reports whether a withdrawal that was accepted shows an order id, which the journal may not have.
@@ -75,10 +79,14 @@ func (l *Ledger) Accept(ctx context.Context, a Exceptions, reason string) error 
 }
 
 // Narrow records that the list is shown, and how many withdrawals it counts and does not show: no more than
-// were accepted.
-func (l *Ledger) Narrow(ctx context.Context, surplus int64) error {
-	return l.accept(ctx, "the list shows more than was accepted", [][2]string{{acceptedSurplus, strconv.FormatInt(surplus, 10)}},
-		func(*tx, int64) {})
+// was accepted. It does nothing if anything else was recorded of that since.
+func (l *Ledger) Narrow(ctx context.Context, was Exceptions, surplus int64) error {
+	return l.change(ctx, func(t *tx, a *lockedAccount) error {
+		if now := t.exceptions(a.id); now.Surplus == was.Surplus && now.NoList == was.NoList {
+			t.accept(a.id, "the list shows more than was accepted", [][2]string{{acceptedSurplus, strconv.FormatInt(surplus, 10)}})
+		}
+		return nil
+	})
 }
 
 // AdoptMerchant records a person's decision that the account is another merchant's than the service has
@@ -91,13 +99,17 @@ func (l *Ledger) AdoptMerchant(ctx context.Context, merchant, reason string) err
 
 func (l *Ledger) accept(ctx context.Context, reason string, subjects [][2]string, do func(t *tx, account int64)) error {
 	return l.change(ctx, func(t *tx, a *lockedAccount) error {
-		for _, s := range subjects {
-			t.exec(`INSERT INTO acceptances (account, at, user_name, host, what, subject, reason) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`,
-				a.id, t.now, t.j.options.User, t.j.options.Host, s[0], storable(keepable(s[1])), keepable(reason))
-		}
+		t.accept(a.id, reason, subjects)
 		do(t, a.id)
 		return nil
 	})
+}
+
+func (t *tx) accept(account int64, reason string, subjects [][2]string) {
+	for _, s := range subjects {
+		t.exec(`INSERT INTO acceptances (account, at, user_name, host, what, subject, reason) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`,
+			account, t.now, t.j.options.User, t.j.options.Host, s[0], storable(keepable(s[1])), keepable(reason))
+	}
 }
 
 // Agree records that the journal and the whole list agree. From then on, the account is no longer treated as

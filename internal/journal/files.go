@@ -174,9 +174,9 @@ func logIsOverwritten(path string) bool {
 	return err == nil && magic|1 != 0x377f0683
 }
 
-// logIsEmpty reports whether the log is missing or empty.
+// logIsEmpty reports whether the log is missing or has not even a frame with a page.
 func logIsEmpty(path string) bool {
-	const header = 32
+	const least = 32 + 24 + 4096
 	info, err := os.Stat(path + logFile)
-	return errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() <= header
+	return errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() < least
 }

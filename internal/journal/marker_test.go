@@ -70,7 +70,8 @@ func TestLostLogIsReported(t *testing.T) {
 		"the file and the log": {[]string{"", logFile}, nil, false},
 		"the file alone":       {[]string{""}, nil, true},
 		"an empty log":         {[]string{""}, []byte{}, true},
-		"zeroes for a log":     {[]string{""}, make([]byte, 4096), true},
+		"a cut log":            {[]string{""}, append([]byte("\x37\x7f\x06\x82"), make([]byte, 4092)...), true},
+		"zeroes for a log":     {[]string{""}, make([]byte, 8192), true},
 	} {
 		for _, when := range []string{"running", "killed"} {
 			if when == "killed" {

@@ -320,6 +320,8 @@ func TestUnreadableCreated(t *testing.T) {
 	same(t, "undated", r.Undated, 2)
 	at, _ := ParseCreated("03.05.2026 01:30 +0200", "02.01.2006 15:04 -0700")
 	same(t, "in a layout", at, written(t, "2026-05-03T01:30:00"))
+	at, _ = ParseCreated("2026-03-05 01:30:00", "2006-02-01 15:04:05")
+	same(t, "in an odd one", at, written(t, "2026-05-03T01:30:00"))
 }
 
 func TestParseWritten(t *testing.T) {

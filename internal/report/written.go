@@ -34,15 +34,16 @@ func ParseWritten(text string) (at time.Time, rest string, ok bool) {
 	return at, rest, err == nil
 }
 
-// ParseCreated reads a time as ParseWritten does, or else in a layout. A zone in it does not count, because all
+// ParseCreated reads a time in a layout, or else as ParseWritten does. A zone in it does not count, because all
 // times are as the service wrote them.
 func ParseCreated(text, layout string) (at time.Time, ok bool) {
-	if at, _, ok = ParseWritten(text); ok {
-		return at, true
-	}
 	at, err := time.Parse(layout, text)
+	if err != nil {
+		at, _, ok = ParseWritten(text)
+		return at, ok
+	}
 	_, offset := at.Zone()
-	return at.UTC().Add(time.Duration(offset) * time.Second), err == nil
+	return at.UTC().Add(time.Duration(offset) * time.Second), true
 }
 
 // Unread returns the error about n things whose time matters and cannot be read.
@@ -52,8 +53,8 @@ func Unread(first, created string, n int) error {
 		more = fmt.Sprintf(", and %d more like it", n-1)
 	}
 	return &usage.Error{
-		Advice: "set time_layout to how the service writes times, which this finds out", Command: []string{"service", "check"},
-		Msg: fmt.Sprintf("%s is in no period, because its time of creation cannot be read: %.60q%s", first, created, more),
+		Advice: "set time_layout in the profile to how the service writes times",
+		Msg:    fmt.Sprintf("%s is in no period, because its time of creation cannot be read: %.60q%s", first, created, more),
 	}
 }
 

@@ -49,6 +49,7 @@ func TestUnreadableWithdrawal(t *testing.T) {
 		"a number":    {"7", all, "", "", ""},
 		"half a pair": {with("note", `"Ann \ud83d"`), nil, "w1", "4711", "surrogate"},
 		"half an id":  {with("memo", `"\udc00"`, "id", `"\ud83d"`), []string{"id", "memo"}, "", "4711", "surrogate"},
+		"half a key":  {`{"n\ud83d":1,` + goodRecord[1:], nil, "w1", "4711", "surrogate"},
 		"two amounts": {`{"amount":7,` + goodRecord[1:], []string{"amount"}, "w1", "4711", "amount"},
 		"two orders":  {`{"external_order_id":"8",` + goodRecord[1:], []string{"external_id", "external_order_id"}, "w1", "", "dup"},
 	} {

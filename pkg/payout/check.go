@@ -61,7 +61,7 @@ func (s *Sender) Compare(ctx context.Context, filter api.WithdrawalFilter, f Fil
 		return x.r, nil
 	}, func(*reading, *lack) (bool, error) { return true, x.flush() })
 	if rejects(err) {
-		return Comparison{NoList: notShown(err)}, nil
+		return Comparison{NoList: notShown(err), counted: x.r.accepted.Surplus}, nil
 	}
 	if err != nil {
 		return c, err

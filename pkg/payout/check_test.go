@@ -66,6 +66,18 @@ func TestAcceptanceEnds(t *testing.T) {
 		for by, read := range map[string]func(d *desk){
 			"a comparison": func(d *desk) { d.Compare(t.Context(), api.WithdrawalFilter{}, Filter{}) },
 			"a look-up":    func(d *desk) { d.mustReconcile("10") },
+			"half a look-up": func(d *desk) {
+				n := 0
+				d.s.set(func() {
+					d.s.onFirst = func() {
+						if n++; n == 2 {
+							d.s.listFail = func() (int, string) { return 404, envelope }
+						}
+					}
+				})
+				wantKind(t, errorOf(d.Reconcile(t.Context(), "10")), Unknown, "")
+				d.s.set(func() { d.s.listFail = nil })
+			},
 		} {
 			t.Run(name+", until "+by, func(t *testing.T) {
 				d := deskInDoubt(t, "10")

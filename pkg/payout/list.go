@@ -276,12 +276,12 @@ func (s *Sender) readUntil(
 			return err
 		}
 		r.shown, last = shown, r
-		err = r.read(ctx, s)
+		err = s.narrow(ctx, r, r.read(ctx, s))
 		if why, _ = err.(*lack); err != nil && why == nil {
 			return err
 		}
 		if done, err := enough(r, why); done && why == nil || err != nil {
-			return s.narrow(ctx, r, err)
+			return err
 		}
 	}
 	return givenUp(why)
@@ -310,17 +310,15 @@ func (s *Sender) beginReading(
 	return r, err
 }
 
-// narrow records that the list shows more than a person has accepted that it hides, unless a reading ended with an
-// error. An acceptance ends with its evidence: later, the list could hide an order behind it.
+// narrow records that a reading shows more than a person has accepted that the list hides, unless it ended with an
+// error. An acceptance ends with its evidence: later, the list could hide an order behind it. A part of the list is
+// none.
 func (s *Sender) narrow(ctx context.Context, r *reading, err error) error {
-	surplus := r.accepted.Surplus
-	if r.filter.From == "" && r.filter.To == "" {
-		surplus = max(0, min(surplus, r.total-int64(len(r.ids))))
-	}
-	if err != nil || surplus == r.accepted.Surplus && !r.accepted.NoList {
+	surplus := max(0, min(r.accepted.Surplus, r.total-int64(len(r.ids))))
+	if err != nil || r.filter.From+r.filter.To != "" || surplus == r.accepted.Surplus && !r.accepted.NoList {
 		return err
 	}
-	return accountChanged(s.ledger.Narrow(ctx, surplus))
+	return accountChanged(s.ledger.Narrow(ctx, r.accepted, surplus))
 }
 
 // givenUp returns the error of a list that was read in vain. why is what its last reading lacked.
@@ -355,6 +353,7 @@ func (s *Sender) ask(ctx context.Context, q *question) (answer, error) {
 	}
 	var now, before, complete *answer // of the last two readings, and of the last complete one
 	earlier := newAnswer()            // of all readings
+	var last *reading
 	agree := false
 	err = s.readUntil(ctx, func(status journal.AccountStatus) (r *reading, err error) {
 		if now != nil {
@@ -364,6 +363,7 @@ func (s *Sender) ask(ctx context.Context, q *question) (answer, error) {
 		fresh := newAnswer()
 		fresh.noted = status.Merchant
 		now, r = &fresh, &reading{filter: api.WithdrawalFilter{From: from}, sought: q.sought}
+		last = r
 		r.newest, err = s.witness(ctx, status.Newest, since, q.sought)
 		r.see = func(w listed) bool { q.see(now, w, r.foreign(w)); return true }
 		return r, err
@@ -385,7 +385,7 @@ func (s *Sender) ask(ctx context.Context, q *question) (answer, error) {
 		return agree, err
 	})
 	switch {
-	case rejects(err) && q.accepted.NoList: // a person has accepted that the service shows none
+	case rejects(err) && last.accepted.NoList && before == nil: // a person has accepted that the service shows none
 		found := newAnswer()
 		found.none = true
 		return found, nil
