@@ -139,8 +139,16 @@ func operations(ctx context.Context, j *Journal) []operation {
 		{"adopt a merchant", func() error { return l.AdoptMerchant(ctx, "other", "x") }},
 		{"reap", func() error { return l.Reap(ctx) }},
 		{"agree", func() error { return l.Agree(ctx) }},
+		{"narrow", func() error { return l.Narrow(ctx, Exceptions{Surplus: 1, NoList: true}, 0) }},
 		{"status", func() error { _, err := l.Status(ctx); return err }},
-		{"exceptions", func() error { _, err := l.Exceptions(ctx); return err }},
+		{"narrow what another process has narrowed", func() error {
+			err := l.Narrow(ctx, Exceptions{Surplus: 1, NoList: true}, 1)
+			a, e := l.Exceptions(ctx)
+			if err = cmp.Or(err, e); err == nil && (a.Surplus > 0 || a.NoList) {
+				err = fmt.Errorf("it is %+v", a)
+			}
+			return err
+		}},
 		{"an order", func() error { _, err := l.Order(ctx, "0"); return err }},
 		{"held", func() error { _, err := l.Held(ctx, []string{"0"}); return err }},
 		{"none held", func() error { _, err := l.Held(ctx, nil); return err }},

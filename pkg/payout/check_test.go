@@ -87,12 +87,36 @@ func TestAcceptanceEnds(t *testing.T) {
 					t.Fatalf("got %+v, %v", compared, err)
 				}
 				ok(t, d.Accept(t.Context(), compared, "the provider knows"))
+				well := func() { d.s.onList, d.s.listFail = nil, nil }
+				d.s.set(well)
+				_, err = d.Compare(t.Context(), api.WithdrawalFilter{From: "2026-01-01"}, Filter{}) // a part of the list
+				ok(t, err)
+				d.s.set(func() { fail(d.s) })
 				d.mustReconcile("10")
-				d.s.set(func() { d.s.onList, d.s.listFail = nil, nil })
+				d.s.set(well)
 				read(d)
 				d.s.set(func() { fail(d.s) })
 				wantKind(t, errorOf(d.Reconcile(t.Context(), "10")), Unknown, "")
 			})
 		}
 	}
+}
+
+// TestRefusedHalfWay checks that a list of which a part was shown, and the rest refused, is not taken for one that is
+// never shown.
+func TestRefusedHalfWay(t *testing.T) {
+	d := deskInDoubt(t, "10")
+	n := 0
+	d.s.set(func() {
+		d.s.listFail = func() (int, string) { return map[bool]int{true: -1, false: 404}[n == 1], envelope }
+		d.s.onList = func(page, size int) ([]row, int, int) {
+			items, pages, total := d.s.cut(page, size)
+			return items, pages, total + 1
+		}
+	})
+	compared, err := d.Compare(t.Context(), api.WithdrawalFilter{}, Filter{})
+	ok(t, err)
+	ok(t, d.Accept(t.Context(), compared, "the provider knows"))
+	d.s.set(func() { d.s.onFirst = func() { n++ } })
+	wantKind(t, errorOf(d.Reconcile(t.Context(), "10")), Unknown, "")
 }
