@@ -7,6 +7,7 @@ import (
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
 	"example.com/till/internal/exit"
+	"example.com/till/internal/render"
 	"github.com/spf13/cobra"
 )
 
@@ -37,7 +38,11 @@ func root(a *cmdutil.App, args ...string) *cobra.Command {
 		},
 	}
 	root.Flags().BoolVar(&version, "version", false, "show the version of till")
-	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { a.Helped = a.Write(helpPage(a, cmd)) })
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
+		if _, err := io.WriteString(cmd.OutOrStdout(), helpPage(a, cmd)); err != nil {
+			a.Helped = &render.WriteError{Err: err}
+		}
+	})
 	root.SetIn(a.IO.In)
 	root.SetOut(a.IO.Out)
 	root.SetErr(a.IO.Err)
