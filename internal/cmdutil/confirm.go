@@ -19,8 +19,13 @@ func (s *Session) Confirm(facts []Fact, question string) error {
 	return s.Confirmed(facts, question, "send it", "sent", " without being asked, or --dry-run to look at it")
 }
 
-// Unasked has, by NoInput, why a person cannot be asked.
-var Unasked = map[bool]string{false: "there is no terminal to confirm it on", true: "--no-input does not let till ask"}
+// WhyUnasked says why CanAsk does not hold.
+func (s *Session) WhyUnasked() string {
+	if s.NoInput {
+		return "--no-input does not let till ask"
+	}
+	return "there is no terminal to confirm it on"
+}
 
 // Confirmed is like Confirm, in other words: do and done name the action, and more continues the hint about
 // --yes.
@@ -30,7 +35,7 @@ func (s *Session) Confirmed(facts []Fact, question, do, done, more string) error
 		return nil
 	}
 	if !s.CanAsk() {
-		return exit.Refusal(exit.RuleConfirmation, Unasked[s.NoInput], "add --yes to "+do+more)
+		return exit.Refusal(exit.RuleConfirmation, s.WhyUnasked(), "add --yes to "+do+more)
 	}
 	for _, f := range facts {
 		if err := s.writeErr(s.factLine(f, f.pad(facts)) + "\n"); err != nil {

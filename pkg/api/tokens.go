@@ -142,8 +142,10 @@ func (r *reader) eachKey(value func(key []byte) error) error {
 			return fmt.Errorf("%w: more than %d keys", ErrTooLarge, maxItems)
 		}
 		key, err := r.unquoted()
-		if invalid, _ := json.GetOption(r.Options(), jsontext.AllowInvalidUTF8); err != nil && !invalid {
-			return err
+		if err != nil {
+			if invalid, _ := json.GetOption(r.Options(), jsontext.AllowInvalidUTF8); !invalid {
+				return err
+			}
 		}
 		if err := value(key); err != nil {
 			return err

@@ -217,7 +217,7 @@ func (s *Sender) Accept(ctx context.Context, c Comparison, reason string) (err e
 
 // Agree records that the journal and the whole list agree. Then nothing that was noted about the account
 // keeps it from sending any more.
-func (s *Sender) Agree(ctx context.Context, _ Comparison) error {
+func (s *Sender) Agree(ctx context.Context) error {
 	return asError(s.ledger.Agree(ctx))
 }
 

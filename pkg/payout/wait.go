@@ -257,16 +257,21 @@ func (s *Sender) Live(ctx context.Context, f Filter) (statuses map[string]string
 	if err := s.verifyKey(ctx); err != nil || len(sought) == 0 {
 		return nil, err
 	}
+	var r *reading
 	err = s.readUntil(ctx, func(journal.AccountStatus) (*reading, error) {
 		statuses = map[string]string{}
-		return &reading{filter: api.WithdrawalFilter{From: from}, anyTotal: true, see: func(w listed) bool {
+		r = &reading{filter: api.WithdrawalFilter{From: from}, anyTotal: true, see: func(w listed) bool {
 			if sought[w.ID] {
 				statuses[w.ID] = w.Current
 			}
 			return true
-		}}, nil
+		}}
+		return r, nil
 	}, completely)
-	if err != nil {
+	switch {
+	case rejects(err) && r.accepted.NoList:
+		return nil, refused(RuleList, "the service does not show its list: %v", err).because(err).hint("leave --live out")
+	case err != nil:
 		return nil, notShown(err)
 	}
 	return statuses, nil

@@ -52,7 +52,7 @@ func checkCommand(a *cmdutil.App) *cobra.Command {
 		if s.Cmd.Flags().Changed("accept") {
 			err = acceptDifferences(s, sender, compared, accept)
 		} else if err = differ(compared, period); err == nil {
-			err = agree(s, sender, compared, own, period)
+			err = agree(s, sender, own, period)
 		}
 		return exit.WithPrintError(err, printed)
 	})
@@ -110,10 +110,10 @@ func acceptDifferences(s *cmdutil.Session, sender *payout.Sender, c payout.Compa
 
 // agree notes that nothing differs, and which orders are unknown: whether the service's list has an unknown order
 // is not a difference. If the whole list was compared, it ends what was noted about the account.
-func agree(s *cmdutil.Session, sender *payout.Sender, c payout.Comparison, own payout.Filter, period bool) error {
+func agree(s *cmdutil.Session, sender *payout.Sender, own payout.Filter, period bool) error {
 	restored, err := sender.Restored(s.Ctx)
 	if err == nil && !period {
-		err = sender.Agree(s.Ctx, c)
+		err = sender.Agree(s.Ctx)
 	}
 	if err != nil {
 		return err

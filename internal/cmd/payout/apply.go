@@ -330,7 +330,7 @@ func (a *applying) approveTotal(t payout.Tally) error {
 		return err
 	}
 	if !a.CanAsk() {
-		return exit.Refusal(exit.RuleConfirmation, cmdutil.Unasked[a.NoInput],
+		return exit.Refusal(exit.RuleConfirmation, a.WhyUnasked(),
 			"add --digest with the digest that was approved or, to send whatever the plan says, --yes")
 	}
 	var facts []cmdutil.Fact
