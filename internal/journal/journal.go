@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
@@ -85,9 +86,7 @@ func Open(ctx context.Context, name string, o Options) (*Journal, error) {
 	if err := usable(name); err != nil {
 		return nil, err
 	}
-	if o.wait == 0 {
-		o.wait = wait
-	}
+	o.wait = cmp.Or(o.wait, wait)
 	if o.steps == nil {
 		o.steps = schema()
 	}

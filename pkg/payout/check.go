@@ -217,9 +217,7 @@ func (s *Sender) Accept(ctx context.Context, c Comparison, reason string) (err e
 
 // Agree records that the journal and the whole list agree. Then nothing that was noted about the account
 // keeps it from sending any more.
-func (s *Sender) Agree(ctx context.Context) error {
-	return asError(s.ledger.Agree(ctx))
-}
+func (s *Sender) Agree(ctx context.Context) error { return asError(s.ledger.Agree(ctx)) }
 
 // AdoptMerchant records a person's decision that the account belongs to another merchant than the service has
 // shown before, for example because the service has given it another id.

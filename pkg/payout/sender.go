@@ -100,12 +100,7 @@ func New(client *api.Client, j *Journal, account string, o Options) (*Sender, er
 	if err := cmp.Or(checkPolicy(o.Approvals), checkCurrencies(o.Currencies)); err != nil {
 		return nil, err
 	}
-	if o.TimeZone == nil {
-		o.TimeZone = time.UTC
-	}
-	if o.SettleAfter == 0 {
-		o.SettleAfter = defaultSettleAfter
-	}
+	o.TimeZone, o.SettleAfter = cmp.Or(o.TimeZone, time.UTC), cmp.Or(o.SettleAfter, defaultSettleAfter)
 	return &Sender{
 		Ledger: j.Ledger(Account{Address: cmp.Or(o.Address, client.BaseURL()), Name: account}),
 		client: client, key: client.KeyFingerprint(), options: o, money: registryOf(o.Currencies),
