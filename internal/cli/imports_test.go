@@ -41,7 +41,7 @@ internal/config: address atomicfile money near period place secret terminal usag
 	github.com/spf13/pflag github.com/spf13/viper github.com/zalando/go-keyring go.yaml.in/yaml/v3
 internal/exit: config money render usage pkg/api pkg/api/sandbox pkg/payout
 internal/journal: address atomicfile money place secret pkg/api pkg/payout/approval pkg/payout/order
-	github.com/jackc/pgx/v5 golang.org/x/sys modernc.org/sqlite
+	pkg/payout/sheet github.com/jackc/pgx/v5 golang.org/x/sys modernc.org/sqlite
 e2e/pgtest: github.com/jackc/pgx/v5
 internal/metrics: atomicfile place
 internal/money: address usage pkg/api
@@ -54,7 +54,7 @@ internal/render: money near usage github.com/charmbracelet/lipgloss github.com/m
 internal/report: money usage pkg/api
 internal/terminal: golang.org/x/sys golang.org/x/term
 e2e/tokentest: golang.org/x/crypto/ssh
-internal/views: money render pkg/api pkg/payout pkg/payout/approval
+internal/views: money render pkg/api pkg/payout pkg/payout/approval pkg/payout/sheet
 pkg/api: secret github.com/go-json-experiment/json github.com/go-resty/resty/v2
 e2e/described: pkg/api/sandbox github.com/go-json-experiment/json
 	github.com/santhosh-tekuri/jsonschema/v6
@@ -63,7 +63,7 @@ pkg/api/sandbox: box/checkout box/fault box/money box/refusal box/seed box/store
 pkg/payout: address atomicfile journal money near planfile usage pkg/api pkg/payout/approval pkg/payout/order
 	pkg/payout/sheet github.com/go-json-experiment/json golang.org/x/crypto/ssh golang.org/x/time/rate
 pkg/payout/approval: pkg/api github.com/hiddeco/sshsig golang.org/x/crypto/ssh golang.org/x/text/unicode/norm
-pkg/payout/order: address pkg/api
+pkg/payout/order: address pkg/api pkg/payout/sheet
 pkg/payout/sheet: near github.com/go-json-experiment/json golang.org/x/text
 pkg/payout/sheet/xlsx: pkg/payout/sheet
 tools/bench: pkg/api github.com/btcsuite/btcd/btcutil github.com/go-json-experiment/json github.com/go-resty/resty/v2

@@ -11,12 +11,9 @@ import (
 
 // A Claim asks for the right to send a withdrawal.
 type Claim struct {
-	OrderID string
-	order.Content
-	Callback        string
-	Note, Reference string // kept, and never sent
-	Key             string // fingerprint
-	Decimals        int64  // decimals of the amount as it is shown today; negative: unknown
+	Row
+	Key      string // fingerprint
+	Decimals int64  // decimals of the amount as it is shown today; negative: unknown
 	// AllowDuplicate lets the same content be sent under several order ids while one of them is unknown.
 	AllowDuplicate bool
 	// Window is how long an order that was accepted or is under way keeps another one with the same content

@@ -92,7 +92,7 @@ func (l *life) happens(t *testing.T, what string, before Record) (Record, error)
 	}
 	switch verb {
 	case "claim", "claim other", "claim unless rejected":
-		c := Claim{OrderID: "1", Content: coffee, Key: "key1", Budgets: perDay(1_000_000),
+		c := Claim{Row: Row{OrderID: "1", Content: coffee}, Key: "key1", Budgets: perDay(1_000_000),
 			NotRejected: verb == "claim unless rejected"}
 		if verb == "claim other" {
 			c.Amount.Minor *= 10

@@ -133,7 +133,7 @@ var (
 func claim(id string) Claim {
 	c := coffee
 	c.Memo = "order " + id // so that no other order has the same content
-	return Claim{OrderID: id, Content: c, Callback: "http://shop.test/" + id, Key: "key1"}
+	return Claim{Row: Row{OrderID: id, Content: c, Callback: "http://shop.test/" + id}, Key: "key1"}
 }
 
 // A clock moves only when it is set.
@@ -394,12 +394,11 @@ func bring(t *testing.T, j *book, id string, to order.State) Record {
 // rowClaims returns the claims of all rows of a run, with their orders as they are now.
 func rowClaims(t *testing.T, l *Ledger, run Run) (claims []Claim) {
 	t.Helper()
-	for r, err := range l.RunRows(t.Context(), run) {
+	for r, err := range l.RunRows(t.Context(), run, false) {
 		must(t, err)
 		o, err := l.Order(t.Context(), r.OrderID)
 		must(t, err)
-		claims = append(claims, Claim{OrderID: r.OrderID, Content: r.Content, Callback: r.Callback, Note: r.Note, Key: "key1",
-			Decimals: 8, SameContent: true, Run: run.Name, Known: o})
+		claims = append(claims, Claim{Row: r, Key: "key1", Decimals: 8, SameContent: true, Run: run.Name, Known: o})
 	}
 	return claims
 }

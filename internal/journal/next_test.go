@@ -83,9 +83,9 @@ func happenings(w world, lies bool) map[string]event {
 		content = coffee
 	}
 	all := map[string]event{
-		"claim":        claimed{Claim: Claim{OrderID: "1", Content: coffee}, at: at, sender: 7},
-		"claim, other": claimed{Claim: Claim{OrderID: "1", Content: other}, at: at, sender: 7},
-		"claim of a run": claimed{Claim: Claim{OrderID: "1", Content: coffee, SameContent: true, NotRejected: true,
+		"claim":        claimed{Claim: Claim{Row: Row{OrderID: "1", Content: coffee}}, at: at, sender: 7},
+		"claim, other": claimed{Claim: Claim{Row: Row{OrderID: "1", Content: other}}, at: at, sender: 7},
+		"claim of a run": claimed{Claim: Claim{Row: Row{OrderID: "1", Content: coffee}, SameContent: true, NotRejected: true,
 			Run: "cafe"}, at: at, sender: 7},
 		"sender died": senderDied{},
 		"not sent":    decided{Decision: Decision{OrderID: "1", NotSent: true, Reason: "x"}, at: at},

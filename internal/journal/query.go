@@ -17,7 +17,7 @@ import (
 	"example.com/till/pkg/payout/order"
 )
 
-const orderColumns = `orders.id, account, order_id, run, state, orders.currency, orders.unit, orders.minor, orders.address, orders.memo, orders.callback, orders.note, orders.reference, withdrawal, shown, version, sent,
+const orderColumns = `orders.id, account, order_id, run, state, orders.currency, orders.unit, orders.minor, orders.address, orders.memo, orders.callback, ` + keptOfOrders + `, withdrawal, shown, version, sent,
 	code, reason, user_name, host, fingerprint, decided, decided_at, decided_user, decided_host, decided_why, created, changed, number, sender, began, ended, outcome, decimals, attempts.demand, consent, boot, since_boot, skew`
 
 // withAttempts adds the attempts of orders. There is one row for each attempt, and one row with nulls for an
@@ -35,7 +35,7 @@ type orderRow struct {
 func (o *orderRow) fields() []any {
 	d, a := &o.decided, &o.attempt
 	return slices.Concat([]any{&o.row, &o.account, &o.OrderID, &o.Run, &o.State}, contentFields(&o.Content),
-		[]any{&o.Callback, &o.Note, &o.Reference, storedID(&o.ID), storedID(&o.Shown), &o.version, stamped(&o.Sent), &o.Code, &o.Reason, &o.User, &o.Host, &o.Key,
+		[]any{&o.Callback}, keptFields(&o.Kept), []any{storedID(&o.ID), storedID(&o.Shown), &o.version, stamped(&o.Sent), &o.Code, &o.Reason, &o.User, &o.Host, &o.Key,
 			&d.As, stamped(&d.At), &d.User, &d.Host, &d.Reason, stamped(&o.Created), stamped(&o.Changed),
 			orZero(&a.Number), orZero(&o.from.sender), stamped(&a.Began), stamped(&a.Ended), orZero(&a.Outcome), orZero(&a.Decimals),
 			orZero(&a.Demand), orZero(&a.Consent), orZero(&o.from.boot), orZero(&o.from.since), orZero(&o.from.skew)})
@@ -171,10 +171,9 @@ func ordersWhere(condition string) string {
 func (t *tx) insert(account int64, made order.Order) Record {
 	o := Record{Order: made, account: account}
 	o.User, o.Host, o.Created, o.Changed, o.Attempts = t.j.options.User, t.j.options.Host, t.at, t.at, []order.Attempt{}
-	for made := range each(t, pair[int64], `INSERT INTO orders (account, order_id, run, state, currency, unit, minor, address, memo, callback, note, user_name, host, created, changed, content, payee, reference)
-			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?14, ?15, ?16, ?17) ON CONFLICT (account, order_id) DO NOTHING RETURNING id, version`,
-		account, o.OrderID, o.Run, string(o.State), order.UnitText(o.Currency), order.UnitText(o.Amount.Unit()), o.Amount.Minor, o.Address, o.Memo, o.Callback, o.Note, o.User,
-		o.Host, t.now, o.Content.Key().String(), payee(o.Address), o.Reference) {
+	for made := range each(t, pair[int64], insertOrder, append([]any{account, o.OrderID, o.Run, string(o.State), order.UnitText(o.Currency),
+		order.UnitText(o.Amount.Unit()), o.Amount.Minor, o.Address, o.Memo, o.Callback, o.User, o.Host, t.now,
+		o.Content.Key().String(), payee(o.Address)}, keptFields(&o.Kept)...)...) {
 		o.row, o.version = made[0], made[1]
 	}
 	return o
@@ -212,16 +211,14 @@ func queryFor(f order.Filter) (query string, args []any) {
 		args = append(args, value)
 		return fmt.Sprintf("?%d", len(args)+1)
 	}
-	add := func(condition string, value any) {
-		where = append(where, strings.ReplaceAll(condition, "?", mark(value)))
+	add := func(asked bool, condition string, value any) {
+		if asked {
+			where = append(where, strings.ReplaceAll(condition, "?", mark(value)))
+		}
 	}
 	const when = "CASE WHEN sent = '' THEN created ELSE sent END"
-	if !f.From.IsZero() {
-		add(when+" >= ?", stamp(f.From))
-	}
-	if !f.To.IsZero() {
-		add(when+" < ?", stamp(f.To))
-	}
+	add(!f.From.IsZero(), when+" >= ?", stamp(f.From))
+	add(!f.To.IsZero(), when+" < ?", stamp(f.To))
 	if len(f.States) > 0 {
 		var marks []string
 		for _, s := range f.States {
@@ -229,21 +226,13 @@ func queryFor(f order.Filter) (query string, args []any) {
 		}
 		where = append(where, "state IN ("+strings.Join(marks, ", ")+")")
 	}
-	if f.Currency != (api.Currency{}) {
-		add("lower(orders.currency) = lower(?)", order.UnitText(f.Currency))
-	}
-	if f.Address != "" {
-		add("payee = ?", payee(f.Address))
-	}
+	add(f.Currency != (api.Currency{}), "lower(orders.currency) = lower(?)", order.UnitText(f.Currency))
+	add(f.Address != "", "payee = ?", payee(f.Address))
 	if f.Runs {
 		where = append(where, "orders.id IN (SELECT run_rows.order_row FROM run_rows)")
 	}
-	if f.OrderID != "" {
-		add("order_id = ?", f.OrderID)
-	}
-	if f.Reference != "" {
-		add("orders.reference = ?", f.Reference)
-	}
+	add(f.OrderID != "", "order_id = ?", f.OrderID)
+	add(f.Reference != "", "orders.reference = ?", f.Reference)
 	return `SELECT ` + orderColumns + ` FROM ` + from + ` ` + withAttempts + ` WHERE ` + strings.Join(where, " AND ") +
 		` ORDER BY ` + by + `, number`, args
 }
@@ -377,14 +366,14 @@ func (l *Ledger) Sums(ctx context.Context, run string) ([]Sum, error) {
 	return sums, err
 }
 
-// Results returns the orders of a run in the order of its plan. Each has its order id, state, id and
-// reason, and the content, note and reference of its row. It stops after an error. An order whose outcome this process could not record is unknown: the next
-// process makes it so.
+// Results returns the orders of a run in the order of its plan. Each has its order id, state, id and reason, and
+// the content of its row and what is kept of it. It stops after an error. An order whose outcome this process could
+// not record is unknown: the next process makes it so.
 func (l *Ledger) Results(ctx context.Context, run string) iter.Seq2[order.Order, error] {
 	fields := func(o *order.Order) []any {
-		return slices.Concat([]any{&o.OrderID, &o.State, storedID(&o.ID), &o.Reason}, contentFields(&o.Content), []any{&o.Note, &o.Reference})
+		return slices.Concat([]any{&o.OrderID, &o.State, storedID(&o.ID), &o.Reason}, contentFields(&o.Content), keptFields(&o.Kept))
 	}
 	return eachOf(ctx, l, fields, `SELECT order_id, CASE WHEN state = 'sending' AND EXISTS (SELECT 1 FROM attempts WHERE attempts.order_row = orders.id AND outcome = '' AND sender = ?3) THEN 'unknown' ELSE state END,
-		withdrawal, reason, run_rows.currency, run_rows.unit, run_rows.minor, run_rows.address, run_rows.memo, run_rows.note, run_rows.reference
+		withdrawal, reason, run_rows.currency, run_rows.unit, run_rows.minor, run_rows.address, run_rows.memo, `+keptOfRows+`
 		FROM run_rows JOIN orders ON orders.id = run_rows.order_row WHERE `+ofRun+` ORDER BY place`, run, l.j.sender)
 }

@@ -88,7 +88,7 @@ func TestKeyOfACallThatNeverLeft(t *testing.T) {
 			eachJournal(t, func(t *testing.T, j *book) {
 				if strings.HasSuffix(name, "account") {
 					mustFinishFor(t, j, order.Account{Address: shop.Address, Name: "office"},
-						Claim{OrderID: "9", Content: tea, Key: "key9"}, accepted("w9"))
+						Claim{Row: Row{OrderID: "9", Content: tea}, Key: "key9"}, accepted("w9"))
 				}
 				must(t, j.NoteKey(t.Context(), "key1", tt.how))
 				for i, out := range tt.before {
@@ -209,7 +209,7 @@ func TestFilters(t *testing.T) {
 			bring(t, j, string(state), state)
 		}
 		at.Time = noon.Add(time.Hour)
-		c := Claim{OrderID: "tea", Content: tea}
+		c := Claim{Row: Row{OrderID: "tea", Content: tea}}
 		mustFinish(t, j, mustClaim(t, j, c), unknown)
 		mustExec(t, j, "UPDATE orders SET currency = 'crypto:Eth' WHERE order_id = 'tea'")
 		tea := tea

@@ -10,6 +10,7 @@ import (
 
 	"example.com/till/pkg/payout/approval"
 	"example.com/till/pkg/payout/order"
+	"example.com/till/pkg/payout/sheet"
 )
 
 // A Run is a plan that has begun to be applied.
@@ -38,9 +39,8 @@ type Run struct {
 type Row struct {
 	OrderID string
 	order.Content
-	Callback  string
-	Note      string
-	Reference string
+	Callback string
+	sheet.Kept
 }
 
 // BeginRun records a run and all its rows, or nothing, and returns the run. If the run has begun before,
@@ -198,8 +198,8 @@ func (t *tx) recordPiece(account int64, run *Run, rows []Row, place int) error {
 		if err != nil {
 			return err
 		}
-		t.exec(`INSERT INTO run_rows (run_id, place, order_row, currency, unit, minor, address, memo, callback, note, reference) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`,
-			run.id, place+i, row, order.UnitText(r.Currency), order.UnitText(r.Amount.Unit()), r.Amount.Minor, r.Address, r.Memo, r.Callback, r.Note, r.Reference)
+		t.exec(insertRow, append([]any{run.id, place + i, row, order.UnitText(r.Currency), order.UnitText(r.Amount.Unit()), r.Amount.Minor,
+			r.Address, r.Memo, r.Callback}, keptFields(&r.Kept)...)...)
 	}
 	t.exec(`INSERT INTO events (order_row, at, user_name, host, what, state, currency, unit, minor, address, memo, callback)
 		SELECT orders.id, ?1, ?2, ?3, '`+eventPlanned+`', state, orders.currency, orders.unit, orders.minor, orders.address, orders.memo, orders.callback
@@ -211,8 +211,7 @@ func (t *tx) recordPiece(account int64, run *Run, rows []Row, place int) error {
 // plan returns the number of a row's order. If the order existed before, its content must be what the run is
 // to send.
 func (t *tx) plan(account int64, run *Run, r Row) (row int64, err error) {
-	made := t.insert(account, order.Order{OrderID: r.OrderID, State: order.Planned, Content: r.Content, Callback: r.Callback,
-		Note: r.Note, Reference: r.Reference, Run: run.Name})
+	made := t.insert(account, order.Order{OrderID: r.OrderID, State: order.Planned, Content: r.Content, Callback: r.Callback, Kept: r.Kept, Run: run.Name})
 	if made.row != 0 {
 		return made.row, nil
 	}
@@ -287,22 +286,15 @@ func (l *Ledger) Runs(ctx context.Context) ([]Run, error) {
 	return allOf(ctx, l, (*Run).fields, `SELECT `+runColumns+` FROM runs WHERE account = ?1 AND began <> '' ORDER BY id`)
 }
 
-// RunRows yields the rows of a run as they were recorded when it began, in the order of the plan.
-func (l *Ledger) RunRows(ctx context.Context, run Run) iter.Seq2[Row, error] {
-	return l.rowsOf(ctx, run, "")
-}
-
-// SentRows yields those of RunRows that were sent, and not rejected.
-func (l *Ledger) SentRows(ctx context.Context, run Run) iter.Seq2[Row, error] {
-	return l.rowsOf(ctx, run, ` AND orders.state NOT IN ('planned', 'rejected')`)
-}
-
-func (l *Ledger) rowsOf(ctx context.Context, run Run, those string) iter.Seq2[Row, error] {
+// RunRows yields the rows of a run as they were recorded when it began, in the order of the plan: all, or only
+// those that were sent, and not rejected.
+func (l *Ledger) RunRows(ctx context.Context, run Run, sent bool) iter.Seq2[Row, error] {
+	those := map[bool]string{true: ` AND orders.state NOT IN ('planned', 'rejected')`}[sent]
 	fields := func(r *Row) []any {
-		return slices.Concat([]any{&r.OrderID}, contentFields(&r.Content), []any{&r.Callback, &r.Note, &r.Reference})
+		return slices.Concat([]any{&r.OrderID}, contentFields(&r.Content), []any{&r.Callback}, keptFields(&r.Kept))
 	}
 	t := l.j.read(ctx)
-	return orFailed(t, each(t, fields, `SELECT order_id, run_rows.currency, run_rows.unit, run_rows.minor, run_rows.address, run_rows.memo, run_rows.callback, run_rows.note, run_rows.reference
+	return orFailed(t, each(t, fields, `SELECT order_id, run_rows.currency, run_rows.unit, run_rows.minor, run_rows.address, run_rows.memo, run_rows.callback, `+keptOfRows+`
 		FROM run_rows JOIN orders ON orders.id = run_rows.order_row WHERE run_id = ?1`+those+` ORDER BY place`, run.id))
 }
 

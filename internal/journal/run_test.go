@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"example.com/till/pkg/payout/order"
+	"example.com/till/pkg/payout/sheet"
 )
 
 func rows(all ...Row) iter.Seq2[Row, error] {
@@ -32,7 +33,7 @@ func numbered(n int) (all []Row) {
 
 func row(id string) Row {
 	c := claim(id)
-	return Row{OrderID: id, Content: c.Content, Callback: c.Callback, Note: "note " + id}
+	return Row{OrderID: id, Content: c.Content, Callback: c.Callback, Kept: sheet.Kept{Note: "note " + id}}
 }
 
 func mustBegin(t *testing.T, j *book, r Run, all ...Row) Run {
@@ -129,7 +130,7 @@ func TestBeginRunOfABatch(t *testing.T) {
 		mustBegin(t, j, Run{Name: "beef", Digest: "beef", Batch: "may", Since: "cafe"}, row("3"))
 		first := Run{Name: "cafe", Digest: "cafe", Batch: "may"}
 		wantErr(t, "the first one goes on", BatchChanged)(j.BeginRun(t.Context(), first, rows()))
-		older := Claim{OrderID: "1", Content: row("1").Content, Key: "key1", Run: "cafe", Batch: "may", SameContent: true}
+		older := Claim{Row: Row{OrderID: "1", Content: row("1").Content}, Key: "key1", Run: "cafe", Batch: "may", SameContent: true}
 		wantErr(t, "a row of the first one is claimed", BatchChanged)(j.Claim(t.Context(), older))
 	})
 }

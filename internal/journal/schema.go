@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"example.com/till/pkg/payout/sheet"
 )
 
 // shared has the columns of several tables.
@@ -275,6 +277,17 @@ ALTER TABLE till_journal ADD COLUMN openings BIGINT NOT NULL DEFAULT 0
 	}
 	return steps
 }
+
+// What is kept of a row has these columns in orders and run_rows: see sheet.Kept.
+const (
+	keptOfOrders = `orders.note, orders.reference`
+	keptOfRows   = `run_rows.note, run_rows.reference`
+	updateKept   = `UPDATE orders SET note = ?2, reference = ?3 WHERE id = ?1`
+	insertRow    = `INSERT INTO run_rows (run_id, place, order_row, currency, unit, minor, address, memo, callback, note, reference) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`
+	insertOrder  = `INSERT INTO orders (account, order_id, run, state, currency, unit, minor, address, memo, callback, user_name, host, created, changed, content, payee, note, reference) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?13, ?14, ?15, ?16, ?17) ON CONFLICT (account, order_id) DO NOTHING RETURNING id, version`
+)
+
+func keptFields(k *sheet.Kept) []any { return []any{&k.Note, &k.Reference} }
 
 // fillKeys fills in the hashes of contents and payees in the orders of an older journal.
 func (t *tx) fillKeys() {

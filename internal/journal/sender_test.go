@@ -326,12 +326,11 @@ func atOnce(j *book, calls ...func()) {
 func TestKnownIsCompared(t *testing.T) {
 	eachJournal(t, func(t *testing.T, j *book) {
 		one, two := row("1"), row("2")
-		two.Content, two.Callback, two.Note = one.Content, one.Callback, one.Note
+		two.Content, two.Callback, two.Kept = one.Content, one.Callback, one.Kept
 		run := mustBegin(t, j, Run{Name: "cafe", Digest: "sha256:cafe"}, one, two, row("3"))
 		ask := func(place int, r Row) (Ticket, error) {
 			known := rowClaims(t, j.Ledger, run)[place].Known
-			return j.Claim(t.Context(), Claim{OrderID: r.OrderID, Content: r.Content, Callback: r.Callback, Note: r.Note,
-				Run: run.Name, SameContent: true, Known: known})
+			return j.Claim(t.Context(), Claim{Row: r, Run: run.Name, SameContent: true, Known: known})
 		}
 		ticket, err := ask(0, one)
 		must(t, err)

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -97,7 +98,7 @@ func (e claimed) happens(o *Record) (line order.Event, err error) {
 	case !same && (e.SameContent || o.InDoubt() || o.Run != ""): // what may have been taken, or is a run's, is sent as it was, or not at all
 		return line, &Error{Kind: Exists, Order: *o}
 	}
-	o.State, o.Content, o.Callback, o.Note, o.Reference = order.Sending, e.Content, e.Callback, e.Note, e.Reference
+	o.State, o.Content, o.Callback, o.Kept = order.Sending, e.Content, e.Callback, e.Kept
 	o.Key, o.Run = e.Key, e.Run
 	o.User, o.Host, o.Sent, o.Code, o.Reason = e.by.User, e.by.Host, e.at, 0, ""
 	a := order.Attempt{Number: o.Last().Number + 1, Began: e.at, Decimals: e.Decimals, Demand: e.Demand, Consent: e.Consent}
@@ -184,9 +185,7 @@ func (e ended) inTime(o *Record) {
 
 // show notes the id under which the service first showed an order.
 func (o *Record) show(id string) {
-	if o.Shown == "" {
-		o.Shown = id
-	}
+	o.Shown = cmp.Or(o.Shown, id)
 }
 
 // doubt is show for a record that settles nothing. An order that counted as not taken is unknown from then
@@ -229,9 +228,7 @@ func (e ended) afterAll(o *Record, laterDoubt bool) {
 			why = o.Reason + "; " + why
 		}
 		o.State, o.Reason = order.Conflict, why
-		if o.ID == "" {
-			o.ID = e.Withdrawal
-		}
+		o.ID = cmp.Or(o.ID, e.Withdrawal)
 	}
 }
 
@@ -390,6 +387,9 @@ func (t *tx) happen(old Record, e event) (Record, error) {
 		t.exec(`UPDATE orders SET currency = ?2, unit = ?3, minor = ?4, address = ?5, memo = ?6, content = ?7, payee = ?8 WHERE id = ?1`,
 			old.row, order.UnitText(now.Currency), order.UnitText(now.Amount.Unit()), now.Amount.Minor, now.Address, now.Memo, now.Content.Key().String(), payee(now.Address))
 	}
+	if now.Kept != old.Kept {
+		t.exec(updateKept, append([]any{old.row}, keptFields(&now.Kept)...)...)
+	}
 	for i, a := range now.Attempts {
 		switch o := now.origins[i]; {
 		case i >= len(old.Attempts):
@@ -409,8 +409,8 @@ func (t *tx) happen(old Record, e event) (Record, error) {
 	return now, nil
 }
 
-// changeableColumns are those that an event can change, apart from the content.
-var changeableColumns = [...]string{"state", "run", "callback", "note", "reference", "withdrawal", "shown", "sent", "code", "reason", "user_name", "host",
+// changeableColumns are those that an event can change, apart from the content and what is kept.
+var changeableColumns = [...]string{"state", "run", "callback", "withdrawal", "shown", "sent", "code", "reason", "user_name", "host",
 	"fingerprint", "decided", "decided_at", "decided_user", "decided_host", "decided_why"}
 
 // changeable returns what these columns have for an order.
@@ -419,6 +419,6 @@ func changeable(r Record) [len(changeableColumns)]any {
 	if r.Resolved != nil {
 		d = *r.Resolved
 	}
-	return [...]any{string(r.State), r.Run, r.Callback, r.Note, r.Reference, storable(r.ID), storable(r.Shown), stamp(r.Sent), r.Code, r.Reason, r.User, r.Host,
+	return [...]any{string(r.State), r.Run, r.Callback, storable(r.ID), storable(r.Shown), stamp(r.Sent), r.Code, r.Reason, r.User, r.Host,
 		r.Key, d.As, stamp(d.At), d.User, d.Host, d.Reason}
 }

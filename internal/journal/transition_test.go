@@ -143,7 +143,7 @@ func TestContentInAnotherCase(t *testing.T) {
 			Address: "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq", Memo: "leaf"}
 		capitals := order.Content{Currency: api.CryptoCurrency("BTC"), Amount: api.FiatAmount("USD", 5000),
 			Address: strings.ToUpper(small.Address), Memo: "leaf"}
-		mustFinish(t, j, mustClaim(t, j, Claim{OrderID: "1", Content: small, Key: "key1"}), unknown)
+		mustFinish(t, j, mustClaim(t, j, Claim{Row: Row{OrderID: "1", Content: small}, Key: "key1"}), unknown)
 		refused := func(what string, c Claim, want Kind) {
 			t.Helper()
 			_, err := j.Claim(t.Context(), c)
@@ -151,12 +151,12 @@ func TestContentInAnotherCase(t *testing.T) {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
-		refused("the same order", Claim{OrderID: "1", Content: capitals, Key: "key1"}, Exists)
-		refused("another order", Claim{OrderID: "2", Content: capitals, Key: "key1"}, Duplicate)
+		refused("the same order", Claim{Row: Row{OrderID: "1", Content: capitals}, Key: "key1"}, Exists)
+		refused("another order", Claim{Row: Row{OrderID: "2", Content: capitals}, Key: "key1"}, Duplicate)
 		run := mustBegin(t, j, Run{Name: "cafe", Digest: "cafe"}, Row{OrderID: "3", Content: capitals})
 		refused("a row of a run", rowClaims(t, j.Ledger, run)[0], Duplicate)
 		mustSettle(t, j, Evidence{OrderID: "1", Withdrawal: "w1"})
-		refused("accepted a moment ago", Claim{OrderID: "4", Content: capitals, Key: "key1", Window: time.Hour}, Duplicate)
+		refused("accepted a moment ago", Claim{Row: Row{OrderID: "4", Content: capitals}, Key: "key1", Window: time.Hour}, Duplicate)
 		if paid, err := j.Paid(t.Context(), []string{capitals.Address}); err != nil || !paid[capitals.Address] {
 			t.Errorf("paid are %v, %v", paid, err)
 		}

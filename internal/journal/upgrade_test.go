@@ -250,7 +250,7 @@ func checkClaims(t *testing.T, j *book, demand int64) {
 		"not what is needed": {coffee, demand + 1, DemandChanged},
 		"new":                {tea, demand, nil},
 	} {
-		wantErr(t, id, c.refused)(j.Claim(t.Context(), Claim{OrderID: id, Content: c.content, Demand: c.demand, Key: "key1"}))
+		wantErr(t, id, c.refused)(j.Claim(t.Context(), Claim{Row: Row{OrderID: id, Content: c.content}, Demand: c.demand, Key: "key1"}))
 	}
 	if paid, err := j.Paid(t.Context(), []string{"bc1qpaid"}); err != nil || !paid["bc1qpaid"] {
 		t.Errorf("paid were %v, %v", paid, err)

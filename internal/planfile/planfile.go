@@ -45,17 +45,16 @@ type Total struct {
 
 // Row is a row in the form that a plan has.
 type Row struct {
-	OrderID   string       `json:"order_id" schema:"order-id"`
-	Currency  api.Currency `json:"currency"`
-	Amount    api.Amount   `json:"amount"`
-	Pays      string       `json:"pays"` // the amount for the reader
-	Address   string       `json:"address"`
-	Memo      string       `json:"memo,omitzero"`
-	Callback  string       `json:"callback,omitzero"`
-	Note      string       `json:"note,omitzero"`
-	Reference string       `json:"reference,omitzero"`
-	Line      int          `json:"line,omitzero"`   // of the file that the plan was made of
-	Warned    bool         `json:"warned,omitzero"` // one of the warnings is about it
+	OrderID  string       `json:"order_id" schema:"order-id"`
+	Currency api.Currency `json:"currency"`
+	Amount   api.Amount   `json:"amount"`
+	Pays     string       `json:"pays"` // the amount for the reader
+	Address  string       `json:"address"`
+	Memo     string       `json:"memo,omitzero"`
+	Callback string       `json:"callback,omitzero"`
+	sheet.KeptIfAny
+	Line   int  `json:"line,omitzero"`   // of the file that the plan was made of
+	Warned bool `json:"warned,omitzero"` // one of the warnings is about it
 }
 
 // Append appends a row in the same form as json.Marshal writes it. It is much faster, and a plan has many
@@ -75,11 +74,10 @@ func (r Row) Append(b []byte) ([]byte, error) {
 	text(`:{`, r.Amount.Code)
 	b = strconv.AppendInt(append(b, ':'), r.Amount.Minor, 10)
 	text(`}},"pays":`, r.Pays)
-	text(`,"address":`, r.Address)
-	for _, member := range [...]struct{ name, value string }{{`,"memo":`, r.Memo}, {`,"callback":`, r.Callback},
-		{`,"note":`, r.Note}, {`,"reference":`, r.Reference}} {
-		if member.value != "" {
-			text(member.name, member.value)
+	kept := sheet.Kept(r.KeptIfAny)
+	for i, value := range kept.Texts(&r.Address, &r.Memo, &r.Callback) {
+		if *value != "" {
+			text(`,"`+sheet.Names()[int(sheet.Address)+i]+`":`, *value)
 		}
 	}
 	if r.Line != 0 {

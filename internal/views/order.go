@@ -8,6 +8,7 @@ package views
 import (
 	"fmt"
 	"math/big"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
 	"example.com/till/pkg/payout/approval"
+	"example.com/till/pkg/payout/sheet"
 )
 
 // Of returns a view: what --quiet prints of a row, its JSON, and its columns.
@@ -48,28 +50,27 @@ func DecimalOf(m money.Registry, a api.Amount) *string {
 
 // OrderLine is an order of the journal as JSON.
 type OrderLine struct {
-	OrderID   string          `json:"order_id" schema:"order-id"`
-	State     payout.State    `json:"state"`
-	ID        string          `json:"id"`
-	Currency  api.Currency    `json:"currency"`
-	Amount    api.Amount      `json:"amount"`
-	Decimal   *string         `json:"decimal" schema:"decimal"` // the amount, with the decimals of the last attempt
-	Address   string          `json:"address"`
-	Memo      string          `json:"memo"`
-	Callback  string          `json:"callback"`
-	Note      string          `json:"note"`
-	Reference string          `json:"reference"`
-	Run       string          `json:"run"`
-	Created   string          `json:"created" schema:"moment"`
-	Sent      string          `json:"sent" schema:"moment"`
-	Changed   string          `json:"changed" schema:"moment"`
-	User      string          `json:"user"`
-	Host      string          `json:"host"`
-	Key       string          `json:"key"`
-	Code      int64           `json:"code"`
-	Reason    string          `json:"reason"`
-	Resolved  *ResolutionLine `json:"resolved"`
-	Approval  *ApprovalLine   `json:"approval,omitempty"` // only if its last attempt had to be approved
+	OrderID  string       `json:"order_id" schema:"order-id"`
+	State    payout.State `json:"state"`
+	ID       string       `json:"id"`
+	Currency api.Currency `json:"currency"`
+	Amount   api.Amount   `json:"amount"`
+	Decimal  *string      `json:"decimal" schema:"decimal"` // the amount, with the decimals of the last attempt
+	Address  string       `json:"address"`
+	Memo     string       `json:"memo"`
+	Callback string       `json:"callback"`
+	sheet.Kept
+	Run      string          `json:"run"`
+	Created  string          `json:"created" schema:"moment"`
+	Sent     string          `json:"sent" schema:"moment"`
+	Changed  string          `json:"changed" schema:"moment"`
+	User     string          `json:"user"`
+	Host     string          `json:"host"`
+	Key      string          `json:"key"`
+	Code     int64           `json:"code"`
+	Reason   string          `json:"reason"`
+	Resolved *ResolutionLine `json:"resolved"`
+	Approval *ApprovalLine   `json:"approval,omitempty"` // only if its last attempt had to be approved
 }
 
 // HistoryLine is an order with its full history as JSON.
@@ -144,7 +145,7 @@ func NewOrderLine(m money.Registry, o payout.Order) OrderLine {
 	line := OrderLine{
 		OrderID: o.OrderID, State: o.State, ID: o.ID, Currency: o.Currency, Amount: o.Amount,
 		Decimal: DecimalOf(AsSent(m, o), o.Amount), Address: o.Address, Memo: o.Memo,
-		Callback: o.Callback, Note: o.Note, Reference: o.Reference, Run: o.Run, Created: Moment(o.Created), Sent: Moment(o.Sent),
+		Callback: o.Callback, Kept: o.Kept, Run: o.Run, Created: Moment(o.Created), Sent: Moment(o.Sent),
 		Changed: Moment(o.Changed),
 		User:    o.User, Host: o.Host, Key: o.Key, Code: o.Code, Reason: o.Reason,
 	}
@@ -211,7 +212,7 @@ func (l *ApprovalLine) By() string {
 func Orders(m money.Registry) render.View[payout.Order] {
 	type row = payout.Order
 	text := render.Field[row, string]
-	return Of(func(o row) string { return o.OrderID }, render.Encoded(func(o row) OrderLine { return NewOrderLine(m, o) }),
+	view := Of(func(o row) string { return o.OrderID }, render.Encoded(func(o row) OrderLine { return NewOrderLine(m, o) }),
 		text("order_id", "your own number for the withdrawal", render.Word, func(o row) string { return o.OrderID }),
 		text("state", "what the journal knows: till help payouts", render.Word, func(o row) string { return string(o.State) }),
 		render.AmountField("amount", "amount to withdraw",
@@ -227,12 +228,15 @@ func Orders(m money.Registry) render.View[payout.Order] {
 		text("host", "machine of the last attempt", render.Own, func(o row) string { return o.Host }),
 		text("key", "fingerprint of the key of the last attempt", render.Own, func(o row) string { return o.Key }),
 		text("resolved", "what a person decided about it", render.Own, resolution),
-		text("note", "your note in the payout file", render.Note, func(o row) string { return o.Note }),
-		text("reference", "your reference in the payout file", render.Own, func(o row) string { return o.Reference }),
 		text("callback", "URL to which the service sends its response", render.Own, func(o row) string { return o.Callback }),
 		render.Field("created", "when the journal recorded it", MomentCell, func(o row) time.Time { return o.Created }),
-		render.Field("changed", "when its state last changed", MomentCell, func(o row) time.Time { return o.Changed })).
-		Default("order_id", "state", "amount", "sent", "reason").Whole("currency", "address", "memo", "reason")
+		render.Field("changed", "when its state last changed", MomentCell, func(o row) time.Time { return o.Changed }))
+	for i, name := range sheet.Names()[sheet.Note:] {
+		show := map[bool]func(string) render.Cell{true: render.Note, false: render.Own}[name == "note"]
+		view.Columns = slices.Insert(view.Columns, len(view.Columns)-3, text(name, "your "+name+" in the payout file", show,
+			func(o row) string { return *o.Texts(nil, nil, nil)[int(sheet.Note-sheet.Address)+i] }))
+	}
+	return view.Default("order_id", "state", "amount", "sent", "reason").Whole("currency", "address", "memo", "reason")
 }
 
 func resolution(o payout.Order) string {

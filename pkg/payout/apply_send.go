@@ -285,7 +285,7 @@ func (s *sending) send(r dueRow, more <-chan dueRow) {
 }
 
 func (s *sending) claim(r dueRow) journal.Claim {
-	return journal.Claim{OrderID: r.ExternalOrderID, Content: contentOf(r.CreateWithdrawal), Callback: r.Callback, Note: r.Note, Reference: r.Reference,
+	return journal.Claim{Row: r.row(),
 		Key: s.sender.key, Decimals: s.sender.decimals(r.Amount), SameContent: true, Run: s.plan.Name(), Known: r.order,
 		AllowDuplicate: s.options.AllowDuplicate, NotRejected: !s.options.RetryRejected, Demand: s.demand,
 		Consent: s.run.Consent, Batch: s.plan.Batch, Skew: s.sender.skew.Load(), Budgets: s.sender.budgets()}

@@ -15,6 +15,7 @@ import (
 	"example.com/till/e2e/pgtest"
 	"example.com/till/internal/journal"
 	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout/sheet"
 )
 
 // eachJournal runs a test with each kind of journal.
@@ -25,7 +26,7 @@ func eachJournal(t *testing.T, test func(t *testing.T, d *desk)) {
 
 // due returns a row of a plan for the same withdrawal as asked.
 func due(orderID string) PlanRow {
-	return PlanRow{CreateWithdrawal: asked(orderID).request, Note: "note " + orderID}
+	return PlanRow{CreateWithdrawal: asked(orderID).request, Kept: sheet.Kept{Note: "note " + orderID}}
 }
 
 func dueTo(n int) (rows []PlanRow) {
@@ -491,9 +492,7 @@ func TestSentMeanwhile(t *testing.T) {
 
 // claims claims a row of a plan as another machine does.
 func (p *Plan) claims(t *testing.T, other *journal.Ledger, orderID string) journal.Ticket {
-	r := due(orderID)
-	taken, err := other.Claim(context.Background(), journal.Claim{OrderID: orderID, Content: contentOf(r.CreateWithdrawal),
-		Callback: r.Callback, Note: r.Note, Key: "key1", Run: p.Name(), SameContent: true})
+	taken, err := other.Claim(t.Context(), journal.Claim{Row: due(orderID).row(), Key: "key1", Run: p.Name(), SameContent: true})
 	ok(t, err)
 	return taken
 }

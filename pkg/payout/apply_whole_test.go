@@ -33,7 +33,7 @@ func TestResultsOfARowThatIsLeft(t *testing.T) {
 	d.begun(p, ApplyOptions{})
 	w := withdrawal{request: due("101").CreateWithdrawal}
 	ok(t, errorOf(d.ledger.Claim(t.Context(),
-		journal.Claim{OrderID: "101", Content: contentOf(w.request), Run: p.Name()})))
+		journal.Claim{Row: journal.Row{OrderID: "101", Content: contentOf(w.request)}, Run: p.Name()})))
 	for o, err := range d.Results(t.Context(), p.Name()) {
 		if err != nil || o.State != StateUnknown {
 			t.Errorf("%+v, %v", o, err)

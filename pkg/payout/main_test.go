@@ -469,8 +469,8 @@ func (d *desk) dies(w withdrawal) {
 	d.t.Helper()
 	other := d.open()
 	ok(d.t, other.Enter(context.Background()))
-	ok(d.t, errorOf(other.Claim(context.Background(), journal.Claim{OrderID: w.request.ExternalOrderID,
-		Content: contentOf(w.request), Key: d.key, AllowDuplicate: true})))
+	ok(d.t, errorOf(other.Claim(context.Background(), journal.Claim{Row: journal.Row{OrderID: w.request.ExternalOrderID,
+		Content: contentOf(w.request)}, Key: d.key, AllowDuplicate: true})))
 	other.Journal().Close()
 	for range 500 { // PostgreSQL takes a moment to notice
 		ok(d.t, d.ledger.Reap(context.Background()))
@@ -487,8 +487,7 @@ func (d *desk) bring(w withdrawal, out journal.Outcome) {
 	d.t.Helper()
 	ok(d.t, d.ledger.Enter(context.Background()))
 	ticket, err := d.ledger.Claim(context.Background(),
-		journal.Claim{OrderID: w.request.ExternalOrderID, Content: contentOf(w.request), Callback: w.request.Callback,
-			Key: d.key, Decimals: money.Unknown, AllowDuplicate: true})
+		journal.Claim{Row: PlanRow{CreateWithdrawal: w.request}.row(), Key: d.key, Decimals: money.Unknown, AllowDuplicate: true})
 	ok(d.t, err)
 	ok(d.t, errorOf(d.ledger.Finish(context.Background(), ticket, out)))
 }
@@ -533,7 +532,7 @@ func (d *desk) sends(w withdrawal) {
 	other := d.open()
 	ok(d.t, other.Enter(context.Background()))
 	ok(d.t, errorOf(other.Claim(context.Background(),
-		journal.Claim{OrderID: w.request.ExternalOrderID, Content: contentOf(w.request)})))
+		journal.Claim{Row: journal.Row{OrderID: w.request.ExternalOrderID, Content: contentOf(w.request)}})))
 }
 
 // history gives the account an accepted order, which the service has too.

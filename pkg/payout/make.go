@@ -109,9 +109,9 @@ type maker struct {
 type inputRow struct {
 	id    int64 // its order id; 0: it has none yet
 	minor int64
-	key   order.Key // of its content
-	texts string    // its address, memo, callback, note and reference, one after the other
-	ends  [4]uint16 // of all but the last; see maxRow
+	key   order.Key                                 // of its content
+	texts string                                    // those of its columns from the address on, one after the other
+	ends  [sheet.Columns - sheet.Address - 1]uint16 // of all but the last; see maxRow
 	line  uint32
 	coin  uint32 // index of maker.coins
 }
@@ -136,9 +136,7 @@ func (l *Ledger) MakePlan(ctx context.Context, m PlanInput) (made Made, err erro
 	case m.Expires > maxLife:
 		return made, failed(Invalid, "the plan would expire in more than 30 days").hint("give it at most --expires 720h")
 	}
-	if m.Now.IsZero() {
-		m.Now = time.Now()
-	}
+	m.Now = cmp.Or(m.Now, time.Now())
 	if err := cmp.Or(checkCurrencies(m.Currencies), checkPlace(m.Path)); err != nil {
 		return made, err
 	}
@@ -273,9 +271,8 @@ func (m *maker) checked(r *parsedRow) inputRow {
 		m.exceeds(limit, Detail{Line: r.line, Field: limit.Field, Message: sheet.Shorten(limit.Error())})
 	}
 	m.made.Plan.count(r.row, m.money.DecimalsOf(r.row.Amount.Kind, r.row.Amount.Code))
-	row.minor, row.key = r.row.Amount.Minor, r.key
-	row.coin = m.coinOf(&r.row)
-	row.pack(r.row.Address, r.row.Memo, r.row.Callback, r.row.Note, r.row.Reference)
+	row.minor, row.key, row.coin = r.row.Amount.Minor, r.key, m.coinOf(&r.row)
+	row.pack(&r.row)
 	return row
 }
 
@@ -290,13 +287,15 @@ func (m *maker) coinOf(r *PlanRow) uint32 {
 	return uint32(i)
 }
 
-func (r *inputRow) pack(texts ...string) {
-	r.texts = strings.Join(texts, "")
-	end := 0
-	for i := range r.ends {
-		end += len(texts[i])
-		r.ends[i] = uint16(end)
+// pack keeps the texts of a row, and returns how many bytes they have.
+func (r *inputRow) pack(row *PlanRow) int {
+	all := make([]byte, 0, 256)
+	for i, text := range row.Texts(&row.Address, &row.Memo, &row.Callback) {
+		r.ends[max(i-1, 0)] = uint16(len(all)) // the first is written twice
+		all = append(all, *text...)
 	}
+	r.texts = string(all)
+	return len(all)
 }
 
 func (r *inputRow) address() string { return r.texts[:r.ends[0]] }
@@ -306,13 +305,17 @@ func (r *inputRow) memo() string    { return r.texts[r.ends[0]:r.ends[1]] }
 func (m *maker) planRow(i int) PlanRow {
 	r := &m.rows[i]
 	c := m.coins[r.coin]
-	row := api.CreateWithdrawal{Currency: c.currency, Amount: api.Amount{Kind: c.unit.Kind, Code: c.unit.Code, Minor: r.minor},
-		Address: r.address(), Memo: r.memo(), Callback: r.texts[r.ends[1]:r.ends[2]]}
+	row := PlanRow{Line: int(r.line), Warned: m.marks != nil && m.marks[i]}
+	row.Currency, row.Amount = c.currency, api.Amount{Kind: c.unit.Kind, Code: c.unit.Code, Minor: r.minor}
 	if r.id != 0 {
 		row.ExternalOrderID = formatID(r.id)
 	}
-	return PlanRow{CreateWithdrawal: row, Note: r.texts[r.ends[2]:r.ends[3]], Reference: r.texts[r.ends[3]:], Line: int(r.line),
-		Warned: m.marks != nil && m.marks[i]}
+	texts, from := row.Texts(&row.Address, &row.Memo, &row.Callback), uint16(0)
+	for i, end := range r.ends {
+		*texts[i], from = r.texts[from:end], end
+	}
+	*texts[len(r.ends)] = r.texts[from:]
+	return row
 }
 
 func parseID(text string) int64 {
@@ -376,8 +379,7 @@ const maxBatch = 64 // bytes
 
 // CheckBatch refuses a name of the batch that two people could read or type differently.
 func (m PlanInput) CheckBatch() error {
-	name := m.Batch
-	hidden := func(r rune) bool { return !unicode.IsPrint(r) }
+	name, hidden := m.Batch, func(r rune) bool { return !unicode.IsPrint(r) }
 	if name == "" || len(name) > maxBatch || strings.TrimSpace(name) != name || strings.ContainsFunc(name, hidden) {
 		return fmt.Errorf("%s is no name for a batch: write one such as salaries-2026-05, of at most %d bytes, without spaces at its ends", sheet.Quote(name), maxBatch)
 	}

@@ -50,16 +50,14 @@ type Total struct {
 // A PlanRow is one withdrawal of a plan. ExternalOrderID is its order id.
 type PlanRow struct {
 	api.CreateWithdrawal
-	Note      string // recorded and shown, never sent
-	Reference string // such as the number of an invoice: as the note, and an order id is derived from it too
-	Line      int    // of the file that the plan was made of; 0: it has no lines
-	Warned    bool   // one of the plan's warnings is about it
+	sheet.Kept      // an order id is derived from the reference too
+	Line       int  // of the file that the plan was made of; 0: it has no lines
+	Warned     bool // one of the plan's warnings is about it
 }
 
 // row returns the row in the journal's type.
 func (r PlanRow) row() journal.Row {
-	return journal.Row{OrderID: r.ExternalOrderID, Content: contentOf(r.CreateWithdrawal), Callback: r.Callback,
-		Note: r.Note, Reference: r.Reference}
+	return journal.Row{OrderID: r.ExternalOrderID, Content: contentOf(r.CreateWithdrawal), Callback: r.Callback, Kept: r.Kept}
 }
 
 // recorded yields rows as the journal records them when their run begins.
@@ -234,7 +232,9 @@ func (p *Plan) write(w io.Writer, rows iter.Seq[PlanRow]) (digest string, err er
 	out.Write(line)
 	end := ""
 	for row := range rows {
-		if line, err = lineOf(row, p.Pays(api.Big(row.Amount))).Append(append(line[:0], end+"    "...)); err != nil {
+		r := planfile.Row{OrderID: row.ExternalOrderID, Currency: row.Currency, Amount: row.Amount, Pays: p.Pays(api.Big(row.Amount)),
+			Address: row.Address, Memo: row.Memo, Callback: row.Callback, KeptIfAny: sheet.KeptIfAny(row.Kept), Line: row.Line, Warned: row.Warned}
+		if line, err = r.Append(append(line[:0], end+"    "...)); err != nil {
 			return "", err
 		}
 		if _, err := out.Write(line); err != nil {

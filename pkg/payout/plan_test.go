@@ -32,7 +32,7 @@ func testRows() []PlanRow {
 	return []PlanRow{
 		{CreateWithdrawal: api.CreateWithdrawal{Currency: testBtc,
 			Amount: api.CryptoAmount("Btc", 1_500_000), Address: "a", ExternalOrderID: "4711"},
-			Note: `"salary" of Zoë`, Reference: "INV-2026/118", Line: 2},
+			Kept: sheet.Kept{Note: `"salary" of Zoë`, Reference: "INV-2026/118"}, Line: 2},
 		{CreateWithdrawal: api.CreateWithdrawal{Currency: testBtc,
 			Amount: api.FiatAmount("USD", 2500), Address: "b", ExternalOrderID: "9007199254740991",
 			Memo: "rent, 7", Callback: "https://shop.example.com/paid"}},
@@ -78,7 +78,10 @@ func open(t testing.TB, path string) *Plan {
 func TestPlanKeepsWhatItIsGiven(t *testing.T) {
 	odd := PlanRow{CreateWithdrawal: api.CreateWithdrawal{Currency: testBtc, Amount: api.FiatAmount("USD", 1<<62),
 		Address: "<a&b>\"\\\u00e9\U0001F600", Memo: "<&>", Callback: "https://x.example/?a=1&b=2", ExternalOrderID: "3"},
-		Note: "\u0001 \ufeff\u2028\t\x7f", Reference: "<&>", Line: 7, Warned: true}
+		Kept: sheet.Kept{Note: "\u0001 \ufeff\u2028\t\x7f", Reference: "<&>"}, Line: 7, Warned: true}
+	for i, text := range odd.Texts(&odd.Address, &odd.Memo, &odd.Callback) {
+		*text += fmt.Sprint(i)
+	}
 	rows := append(testRows(), odd)
 	written := testPlan(t, rows...)
 	info, err := os.Stat(written.Path)

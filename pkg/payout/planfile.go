@@ -35,12 +35,6 @@ var tailSize = len(tail(digestKind + strings.Repeat("0", 64)))
 
 func tail(digest string) string { return fmt.Sprintf(tailFormat, digest) }
 
-// lineOf returns a row as the file has it.
-func lineOf(r PlanRow, pays string) planfile.Row {
-	return planfile.Row{OrderID: r.ExternalOrderID, Currency: r.Currency, Amount: r.Amount, Pays: pays, Address: r.Address,
-		Memo: r.Memo, Callback: r.Callback, Note: r.Note, Reference: r.Reference, Line: r.Line, Warned: r.Warned}
-}
-
 // OpenPlan reads a plan and checks all of it. If the file is not a plan, the error is an *Error of the kind
 // Invalid. If the plan has been changed, its kind is Refused, with RulePlanChanged. Later changes to the file
 // have no effect.
@@ -202,13 +196,13 @@ func readRow(text []byte) (row PlanRow, pays string, err error) {
 		return row, "", err
 	}
 	row = PlanRow{CreateWithdrawal: api.CreateWithdrawal{Currency: l.Currency, Amount: l.Amount, Address: l.Address,
-		Callback: l.Callback, ExternalOrderID: l.OrderID, Memo: l.Memo}, Note: l.Note, Reference: l.Reference, Line: l.Line, Warned: l.Warned}
+		Callback: l.Callback, ExternalOrderID: l.OrderID, Memo: l.Memo}, Kept: sheet.Kept(l.KeptIfAny), Line: l.Line, Warned: l.Warned}
 	switch err := row.Validate(); {
 	case err != nil:
 		return row, "", err
 	case row.ExternalOrderID == "":
 		return row, "", errors.New("it has no order id")
-	case len(row.Address+row.Memo+row.Callback+row.Note+row.Reference) > maxRow:
+	case new(inputRow).pack(&row) > maxRow:
 		return row, "", errors.New("it is too long")
 	}
 	return row, l.Pays, nil

@@ -68,8 +68,10 @@ func (m *maker) parseRow(c sheet.Cells, line int) (row PlanRow, wrong []Detail) 
 	if strings.ContainsFunc(whole, unreadable) {
 		f.clean(&c)
 	}
-	row.Address, row.Memo, row.Callback, row.Note = address.Joined(c[sheet.Address]), c[sheet.Memo], c[sheet.Callback], c[sheet.Note]
-	row.Reference, row.Line = strings.TrimSpace(c[sheet.Reference]), line
+	for i, text := range row.Texts(&row.Address, &row.Memo, &row.Callback) {
+		*text = c[int(sheet.Address)+i]
+	}
+	row.Address, row.Reference, row.Line = address.Joined(row.Address), strings.TrimSpace(row.Reference), line
 	if n := utf8.RuneCountInString(row.Reference); n > maxReference {
 		f.add(sheet.Reference, fmt.Sprintf("it has %d characters, and at most %d are kept", n, maxReference))
 	}

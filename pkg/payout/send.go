@@ -213,8 +213,7 @@ func (s *Sender) exists(w withdrawal, o journal.Record) (Sent, error) {
 
 func (s *Sender) claim(w withdrawal) journal.Claim {
 	c := journal.Claim{
-		OrderID: w.request.ExternalOrderID, Content: contentOf(w.request), Callback: w.request.Callback, Key: s.key,
-		AllowDuplicate: w.allowDuplicate, Decimals: s.decimals(w.request.Amount), Demand: w.demand, Skew: s.skew.Load(), Budgets: s.budgets(),
+		Row: PlanRow{CreateWithdrawal: w.request}.row(), Key: s.key, AllowDuplicate: w.allowDuplicate, Decimals: s.decimals(w.request.Amount), Demand: w.demand, Skew: s.skew.Load(), Budgets: s.budgets(),
 	}
 	if w.newOrderID {
 		c.Window = w.window

@@ -471,7 +471,7 @@ func TestSenderBudgets(t *testing.T) {
 		d.options.Lookup = LookupAlways
 		d.onPage(1, func() { // another process sends while this one looks at the list
 			ok(t, errorOf(d.open().Claim(context.Background(),
-				journal.Claim{OrderID: "10", Content: contentOf(asked("10").request), Key: d.key})))
+				journal.Claim{Row: journal.Row{OrderID: "10", Content: contentOf(asked("10").request)}, Key: d.key})))
 		})
 		wantKind(t, errorOf(d.send(asked("11"))), Refused, money.RuleLimit)
 		d.wantNothing("11")

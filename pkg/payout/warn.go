@@ -278,7 +278,7 @@ func (p *Plan) maker(added []Currency) *maker {
 		m.made.Plan.count(r, m.money.DecimalsOf(r.Amount.Kind, r.Amount.Code))
 		m.rows[i] = inputRow{id: parseID(r.ExternalOrderID), minor: r.Amount.Minor, key: contentOf(r.CreateWithdrawal).Key(),
 			line: uint32(r.Line), coin: m.coinOf(&r)}
-		m.rows[i].pack(r.Address, r.Memo, r.Callback, r.Note, r.Reference)
+		m.rows[i].pack(&r)
 		m.marks[i] = r.Warned
 	}
 	return m

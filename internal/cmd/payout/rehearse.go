@@ -171,8 +171,7 @@ func (st *stage) furnish(at string) error {
 	coded := func(u api.Currency) string { return strings.ToLower(string(u.Kind)) + ":" + st.code(u) } // no profile need know it
 	for _, r := range st.plan.Rows {
 		row := map[string]string{"order_id": r.ExternalOrderID, "currency": coded(r.Currency),
-			"amount_minor": fmt.Sprintf("%d %s", r.Amount.Minor, coded(r.Amount.Unit())), "address": r.Address, "memo": r.Memo,
-			"note": r.Note, "reference": r.Reference}
+			"amount_minor": fmt.Sprintf("%d %s", r.Amount.Minor, coded(r.Amount.Unit())), "address": r.Address, "memo": r.Memo}
 		rows = append(append(rows, render.Encode(row)...), '\n')
 	}
 	profile := fmt.Sprintf("profiles: {rehearsal: {base_url: %q, account: %s, settle_after: 0s}}\n", at,

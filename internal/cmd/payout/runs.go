@@ -16,6 +16,7 @@ import (
 	"example.com/till/internal/views"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
+	"example.com/till/pkg/payout/sheet"
 	"github.com/spf13/cobra"
 )
 
@@ -251,18 +252,17 @@ func exportCommand(a *cmdutil.App) *cobra.Command {
 }
 
 type exportLine struct {
-	OrderID   string       `json:"order_id" schema:"order-id"`
-	State     payout.State `json:"state"`
-	ID        string       `json:"id"`
-	Reason    string       `json:"reason"`
-	Currency  api.Currency `json:"currency"`
-	Amount    api.Amount   `json:"amount"`
-	Decimal   *string      `json:"decimal" schema:"decimal"` // the amount, with the decimals of the last attempt
-	Address   string       `json:"address"`
-	Memo      string       `json:"memo"`
-	Callback  string       `json:"callback"`
-	Note      string       `json:"note"`
-	Reference string       `json:"reference"`
+	OrderID  string       `json:"order_id" schema:"order-id"`
+	State    payout.State `json:"state"`
+	ID       string       `json:"id"`
+	Reason   string       `json:"reason"`
+	Currency api.Currency `json:"currency"`
+	Amount   api.Amount   `json:"amount"`
+	Decimal  *string      `json:"decimal" schema:"decimal"` // the amount, with the decimals of the last attempt
+	Address  string       `json:"address"`
+	Memo     string       `json:"memo"`
+	Callback string       `json:"callback"`
+	sheet.Kept
 }
 
 // rowOrders is the view of orders in columns that can be planned again: it has codes as till accepts them.
@@ -279,11 +279,11 @@ func rowOrders(m money.Registry) render.View[payout.Order] {
 }
 
 func exportView(m money.Registry) render.View[payout.Order] {
-	view := rowOrders(m).Select("order_id", "state", "id", "reason", "currency", "amount", "address", "memo", "callback",
-		"note", "reference").Default("order_id", "state", "currency", "amount", "address")
+	columns := []string{"order_id", "state", "id", "reason", "currency", "amount", "address", "memo", "callback"}
+	view := rowOrders(m).Select(append(columns, sheet.Names()[sheet.Note:]...)...).Default("order_id", "state", "currency", "amount", "address")
 	view.JSON = render.Encoded(func(o payout.Order) exportLine {
 		return exportLine{o.OrderID, o.State, o.ID, o.Reason, o.Currency, o.Amount, views.DecimalOf(views.AsSent(m, o), o.Amount),
-			o.Address, o.Memo, o.Callback, o.Note, o.Reference}
+			o.Address, o.Memo, o.Callback, o.Kept}
 	})
 	return view
 }

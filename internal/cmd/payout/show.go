@@ -16,6 +16,7 @@ import (
 	"example.com/till/internal/views"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
+	"example.com/till/pkg/payout/sheet"
 	"github.com/spf13/cobra"
 )
 
@@ -80,20 +81,19 @@ type plannedLine struct {
 }
 
 func plannedView(m money.Registry) render.View[planned] {
-	view := render.Map(rowOrders(m), planned.order).Select("order_id", "currency", "amount", "address", "memo", "note",
-		"reference", "callback").Default("order_id", "currency", "amount", "address", "memo", "note").Whole("reference", "callback")
+	order := func(r planned) payout.Order {
+		return payout.Order{OrderID: r.ExternalOrderID, Callback: r.Callback, Kept: r.Kept,
+			Content: payout.Content{Currency: r.Currency, Amount: r.Amount, Address: r.Address, Memo: r.Memo}}
+	}
+	view := render.Map(rowOrders(m), order).Select(slices.Concat([]string{"order_id", "currency", "amount", "address", "memo"},
+		sheet.Names()[sheet.Note:], []string{"callback"})...).Default("order_id", "currency", "amount", "address", "memo", "note").Whole("reference", "callback")
 	view.JSON = render.Encoded(func(r planned) plannedLine {
 		return plannedLine{planfile.Row{OrderID: r.ExternalOrderID, Currency: r.Currency, Amount: r.Amount,
-			Pays: m.Format(r.Amount), Address: r.Address, Memo: r.Memo, Callback: r.Callback, Note: r.Note,
-			Reference: r.Reference, Line: r.Line}, views.DecimalOf(m, r.Amount)}
+			Pays: m.Format(r.Amount), Address: r.Address, Memo: r.Memo, Callback: r.Callback,
+			KeptIfAny: sheet.KeptIfAny(r.Kept), Line: r.Line}, views.DecimalOf(m, r.Amount)}
 	})
 	view.Again = true // the file of a plan can be read more than once
 	return view
-}
-
-func (r planned) order() payout.Order {
-	return payout.Order{OrderID: r.ExternalOrderID, Callback: r.Callback, Note: r.Note, Reference: r.Reference,
-		Content: payout.Content{Currency: r.Currency, Amount: r.Amount, Address: r.Address, Memo: r.Memo}}
 }
 
 // noteShown says what a person who reads a plan should know.
@@ -206,13 +206,14 @@ func (l looked) rows() iter.Seq2[planned, error] {
 	}
 }
 
-// rowsView shows the references and callbacks too, if there are any, and can mark rows.
+// rowsView shows what is kept and the callbacks too, if there are any, and can mark rows.
 func (l looked) rowsView(mark bool) render.View[planned] {
 	view := plannedView(l.Money)
 	for i := range view.Columns {
 		c := &view.Columns[i]
+		place := slices.Index(sheet.Names()[sheet.Address:], c.Name)
 		c.Extra = c.Extra && !slices.ContainsFunc(l.plan.Rows, func(r payout.PlanRow) bool {
-			return c.Name == "reference" && r.Reference != "" || c.Name == "callback" && r.Callback != ""
+			return *r.Texts(&r.Address, &r.Memo, &r.Callback)[place] != ""
 		})
 	}
 	if mark && slices.Contains(l.marked, true) {

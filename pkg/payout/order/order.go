@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout/sheet"
 )
 
 // State is the state of an order.
@@ -45,20 +46,19 @@ type Order struct {
 	State   State  `json:"state"`
 	ID      string `json:"id"` // the service's id; empty: none
 	Content
-	Callback  string      `json:"callback"`
-	Note      string      `json:"note"`
-	Reference string      `json:"reference"` // of the merchant's books, such as the number of an invoice
-	Run       string      `json:"run"`       // the run that sent it last or, if none did, recorded it; empty: none
-	Created   time.Time   `json:"created"`
-	Sent      time.Time   `json:"sent"` // when the last attempt began; zero: it was never sent
-	Changed   time.Time   `json:"changed"`
-	User      string      `json:"user"` // who made the last attempt or, if there is none, the first record
-	Host      string      `json:"host"`
-	Key       string      `json:"key"`    // fingerprint of the key of the last attempt, see api.Client.KeyFingerprint
-	Code      int64       `json:"code"`   // the service's code of a rejection
-	Reason    string      `json:"reason"` // why it has this state; may be empty
-	Resolved  *Resolution `json:"resolved"`
-	Attempts  []Attempt   `json:"attempts"` // oldest first
+	Callback string `json:"callback"`
+	sheet.Kept
+	Run      string      `json:"run"` // the run that sent it last or, if none did, recorded it; empty: none
+	Created  time.Time   `json:"created"`
+	Sent     time.Time   `json:"sent"` // when the last attempt began; zero: it was never sent
+	Changed  time.Time   `json:"changed"`
+	User     string      `json:"user"` // who made the last attempt or, if there is none, the first record
+	Host     string      `json:"host"`
+	Key      string      `json:"key"`    // fingerprint of the key of the last attempt, see api.Client.KeyFingerprint
+	Code     int64       `json:"code"`   // the service's code of a rejection
+	Reason   string      `json:"reason"` // why it has this state; may be empty
+	Resolved *Resolution `json:"resolved"`
+	Attempts []Attempt   `json:"attempts"` // oldest first
 }
 
 // Attempted reports whether an attempt to send the order was ever made.

@@ -15,8 +15,8 @@ import (
 // A Column is a field of a row.
 type Column int
 
-// The columns. AmountCurrency is the code for Amount and AmountMinor, as in an export. Reference and Note are
-// for people, and never sent.
+// The columns. AmountCurrency is the code for Amount and AmountMinor, as in an export. Those from Note on are in
+// Kept.
 const (
 	OrderID Column = iota
 	Currency
@@ -33,6 +33,23 @@ const (
 
 var columnNames = [Columns]string{"order_id", "currency", "amount", "amount_minor", "amount_currency", "address",
 	"memo", "callback", "note", "reference"}
+
+// Kept has the columns for people: they are kept and shown, and never sent.
+type Kept struct {
+	Note      string `json:"note"`
+	Reference string `json:"reference"` // of the merchant's books, such as the number of an invoice
+}
+
+// KeptIfAny is Kept in JSON that leaves out what is empty. The two have the same fields, or cannot be converted.
+type KeptIfAny struct {
+	Note      string `json:"note,omitzero"`
+	Reference string `json:"reference,omitzero"`
+}
+
+// Texts returns where the columns from Address on are: the first three in what they belong to, the others in k.
+func (k *Kept) Texts(address, memo, callback *string) [Columns - Address]*string {
+	return [...]*string{address, memo, callback, &k.Note, &k.Reference}
+}
 
 // String returns the name of a column in a file.
 func (c Column) String() string { return columnNames[c] }
