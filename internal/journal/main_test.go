@@ -394,7 +394,7 @@ func bring(t *testing.T, j *book, id string, to order.State) Record {
 // rowClaims returns the claims of all rows of a run, with their orders as they are now.
 func rowClaims(t *testing.T, l *Ledger, run Run) (claims []Claim) {
 	t.Helper()
-	for r, err := range l.RunRows(t.Context(), run, false) {
+	for r, err := range l.RunRows(t.Context(), run) {
 		must(t, err)
 		o, err := l.Order(t.Context(), r.OrderID)
 		must(t, err)

@@ -286,10 +286,17 @@ func (l *Ledger) Runs(ctx context.Context) ([]Run, error) {
 	return allOf(ctx, l, (*Run).fields, `SELECT `+runColumns+` FROM runs WHERE account = ?1 AND began <> '' ORDER BY id`)
 }
 
-// RunRows yields the rows of a run as they were recorded when it began, in the order of the plan: all, or only
-// those that were sent, and not rejected.
-func (l *Ledger) RunRows(ctx context.Context, run Run, sent bool) iter.Seq2[Row, error] {
-	those := map[bool]string{true: ` AND orders.state NOT IN ('planned', 'rejected')`}[sent]
+// RunRows yields the rows of a run as they were recorded when it began, in the order of the plan.
+func (l *Ledger) RunRows(ctx context.Context, run Run) iter.Seq2[Row, error] {
+	return l.rowsOf(ctx, run, "")
+}
+
+// SentRows yields those of RunRows that were sent, and not rejected.
+func (l *Ledger) SentRows(ctx context.Context, run Run) iter.Seq2[Row, error] {
+	return l.rowsOf(ctx, run, ` AND orders.state NOT IN ('planned', 'rejected')`)
+}
+
+func (l *Ledger) rowsOf(ctx context.Context, run Run, those string) iter.Seq2[Row, error] {
 	fields := func(r *Row) []any {
 		return slices.Concat([]any{&r.OrderID}, contentFields(&r.Content), []any{&r.Callback}, keptFields(&r.Kept))
 	}

@@ -232,7 +232,10 @@ func Orders(m money.Registry) render.View[payout.Order] {
 		render.Field("created", "when the journal recorded it", MomentCell, func(o row) time.Time { return o.Created }),
 		render.Field("changed", "when its state last changed", MomentCell, func(o row) time.Time { return o.Changed }))
 	for i, name := range sheet.Names()[sheet.Note:] {
-		show := map[bool]func(string) render.Cell{true: render.Note, false: render.Own}[name == "note"]
+		show := render.Own
+		if name == "note" {
+			show = render.Note
+		}
 		view.Columns = slices.Insert(view.Columns, len(view.Columns)-3, text(name, "your "+name+" in the payout file", show,
 			func(o row) string { return *o.Texts(nil, nil, nil)[int(sheet.Note-sheet.Address)+i] }))
 	}

@@ -119,7 +119,7 @@ func (a *Applier) checkBatchIdle(ctx context.Context, batch map[string]bool) err
 // changed the journal.
 func (a *Applier) compareRows(ctx context.Context, run journal.Run) error {
 	place := 0
-	for r, err := range a.sender.ledger.RunRows(ctx, run, false) {
+	for r, err := range a.sender.ledger.RunRows(ctx, run) {
 		switch {
 		case err != nil:
 			return err

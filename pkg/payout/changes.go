@@ -203,7 +203,7 @@ func (p *payees) says(k payee) bool { return !k.unlike() || k.others()+1 <= len(
 
 func payeesOf(ctx context.Context, l *journal.Ledger, run journal.Run) (payees, error) {
 	p := payees{run: run.Name, seed: maphash.MakeSeed()}
-	for r, err := range l.RunRows(ctx, run, true) {
+	for r, err := range l.SentRows(ctx, run) {
 		if err != nil {
 			return p, err
 		}
