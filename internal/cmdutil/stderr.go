@@ -194,17 +194,22 @@ func (s *Session) NoteFacts(facts []Fact) {
 	}
 }
 
+// ErrRender returns the options of a table on standard error.
+func (s *Session) ErrRender() render.Options {
+	colour := WantsColour(s.Color, s.IO.Env, terminal.Of(s.IO.Err) != nil)
+	return render.Options{Format: render.Table, Width: terminal.Width(s.IO.Err), Color: colour, Colors256: Knows256(s.IO.Env)}
+}
+
 func (s *Session) factLine(f Fact, name string) string {
 	value := render.Safe(s.InText(f.Value))
-	width := terminal.Width(s.IO.Err)
-	if width == 0 {
+	o := s.ErrRender()
+	if o.Width == 0 {
 		return name + value
 	}
-	if f.Copy || !strings.Contains(value, " ") && render.Width(name+value) > width {
+	if f.Copy || !strings.Contains(value, " ") && render.Width(name+value) > o.Width {
 		return s.WithCopy(f.Name, f.Value)
 	}
 	line := s.wrap(name+value, len(name))
-	o := render.Options{Color: WantsColour(s.Color, s.IO.Env, true), Colors256: Knows256(s.IO.Env)}
 	return line[:len(name)] + o.Styled(f.Style, line[len(name):])
 }
 

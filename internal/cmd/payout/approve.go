@@ -119,8 +119,8 @@ func approve(s *cmdutil.Session, plan *payout.Plan, flags approveFlags, out cmdu
 	return out.One(signedPlan{plan.Path, plan.Name(), plan.Digest, principal, fingerprint, name})
 }
 
-// showToApprover shows a plan as payout show does, on standard error: standard output has the result. It cuts
-// nothing, however narrow the terminal is: what is signed is seen whole. Under -o json, it has the warnings.
+// showToApprover shows a plan as payout show --verbose does, on standard error: standard output has the
+// result. Under -o json, it has the warnings.
 func showToApprover(s *cmdutil.Session, plan *payout.Plan) error {
 	noteShown(s, plan)
 	l := look(s, plan)
@@ -130,7 +130,10 @@ func showToApprover(s *cmdutil.Session, plan *payout.Plan) error {
 		}
 		return nil
 	}
-	o := render.Options{Format: render.Table, Color: s.Render.Color}
+	o := s.ErrRender()
+	if o.Width > 0 {
+		return l.show(s.IO.Err, o, true)
+	}
 	return l.print(s.IO.Err, o, l.facts(), func() error { return l.rowsView(true).List(s.IO.Err, o, l.rows()) })
 }
 

@@ -286,7 +286,7 @@ func plan(s *cmdutil.Session, file string, flags planFlags, out cmdutil.Output[p
 		}
 		l := look(s, p)
 		l.found = made.Warned
-		if err := l.show(flags.verbose); err != nil {
+		if err := l.show(s.IO.Out, s.Render, flags.verbose); err != nil {
 			return err
 		}
 		return s.NoteCommand([]string{"payout", "show", made.Path}, "have it looked at by somebody else:")

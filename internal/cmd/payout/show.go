@@ -86,7 +86,7 @@ func plannedView(m money.Registry) render.View[planned] {
 			Content: payout.Content{Currency: r.Currency, Amount: r.Amount, Address: r.Address, Memo: r.Memo}}
 	}
 	view := render.Map(rowOrders(m), order).Select(slices.Concat([]string{"order_id", "currency", "amount", "address", "memo"},
-		sheet.Names()[sheet.Note:], []string{"callback"})...).Default("order_id", "currency", "amount", "address", "memo", "note").Whole("reference", "callback")
+		sheet.Names()[sheet.Note:], []string{"callback"})...).Default("order_id", "currency", "amount", "address", "memo", "note").Whole("note", "reference", "callback")
 	view.JSON = render.Encoded(func(r planned) plannedLine {
 		return plannedLine{planfile.Row{OrderID: r.ExternalOrderID, Currency: r.Currency, Amount: r.Amount,
 			Pays: m.Format(r.Amount), Address: r.Address, Memo: r.Memo, Callback: r.Callback,
@@ -113,7 +113,7 @@ func showPlan(s *cmdutil.Session, p *payout.Plan, verbose bool, out cmdutil.Outp
 	whole := o.Filter != nil
 	switch {
 	case onScreen(s):
-		if err := look(s, p).show(verbose); err != nil {
+		if err := look(s, p).show(s.IO.Out, s.Render, verbose); err != nil {
 			return err
 		}
 		return s.NoteCommand([]string{"payout", "apply", p.Path, "--digest", p.Digest}, "to send it:")
@@ -170,8 +170,8 @@ func (l looked) facts() planFacts {
 }
 
 // show shows a plan to a person: what to look at, the worst first, then the totals, and then the rows.
-func (l looked) show(verbose bool) error {
-	o, f := l.Render, l.facts()
+func (l looked) show(to io.Writer, o render.Options, verbose bool) error {
+	f, rows := l.facts(), o
 	o.Columns, o.Sort = []string{"totals", "rows", "plan", "run", "account", "base_url", "made", "expires", "digest"}, ""
 	if l.plan.Batch != "" {
 		o.Columns = append(o.Columns, "batch")
@@ -179,10 +179,11 @@ func (l looked) show(verbose bool) error {
 	for i := range f.Totals {
 		f.Totals[i].Pays = render.Group(f.Totals[i].Pays)
 	}
-	if err := l.Write(l.warningText(verbose)); err != nil {
-		return err
+	l.Spinner.Stop()
+	if _, err := io.WriteString(to, l.warningText(o, verbose)); err != nil {
+		return &render.WriteError{Err: err}
 	}
-	return l.print(l.IO.Out, o, f, func() error { return l.rowsView(true).List(l.IO.Out, l.Render, l.rows()) })
+	return l.print(to, o, f, func() error { return l.rowsView(true).List(to, rows, l.rows()) })
 }
 
 // print prints the facts of a plan and, below an empty line, its rows if there are any.
@@ -246,16 +247,16 @@ func (l looked) warned() []warned {
 const screenful = 16
 
 // warningText returns the warnings of a plan, the worst first, and as many as a screen has room for.
-func (l looked) warningText(verbose bool) (text string) {
+func (l looked) warningText(o render.Options, verbose bool) (text string) {
 	all := l.warned()
 	lines := 0
 	for i, w := range all {
-		part := render.WrapWords(render.Safe(l.InText(w.pays+w.why)), l.Render.Width, 2) + "\n"
+		part := render.WrapWords(render.Safe(l.InText(w.pays+w.why)), o.Width, 2) + "\n"
 		if lines += strings.Count(part, "\n"); lines > screenful && i > 0 && !verbose {
 			n := len(all) - i
 			return text + "and " + oneOrMore(n, "one more warning", fmt.Sprintf("%d more warnings", n)) + ": --verbose\n\n"
 		}
-		text += strings.Replace(part, w.pays, l.Render.Styled(render.Bold, w.pays), 1)
+		text += strings.Replace(part, w.pays, o.Styled(render.Bold, w.pays), 1)
 	}
 	if text != "" {
 		text += "\n"
