@@ -130,7 +130,7 @@ func (a *applying) apply(out cmdutil.Output[runCounts]) error {
 	if err := a.flags.results.Check(); err != nil {
 		return err
 	}
-	if err := checkResults(a.flags.results.Path, a.plan, a.Cmd.Flags().Changed("results")); err != nil {
+	if err := a.checkResults(); err != nil {
 		return err
 	}
 	a.flags.Note = func(text string) { a.Note("%s", text) }

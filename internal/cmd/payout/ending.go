@@ -13,6 +13,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -219,8 +220,9 @@ const utf8Mark = "\ufeff"
 func isWorkbook(path string) bool { return strings.EqualFold(filepath.Ext(path), "."+workbook) }
 
 // checkResults refuses to replace a file that is not an earlier results file. If it was named, it must also
-// be one of this plan: the results of another run may be wanted.
-func checkResults(path string, plan *payout.Plan, named bool) error {
+// have the ids that the journal has of this run: the results of another one may be wanted.
+func (a *applying) checkResults() error {
+	path, named := a.flags.results.Path, a.Cmd.Flags().Changed("results")
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
 		return nil
@@ -232,26 +234,43 @@ func checkResults(path string, plan *payout.Plan, named bool) error {
 	defer f.Close()
 	notResults := exit.UsageError(fmt.Sprintf("--results: %s exists and is not a results file", path),
 		"name another file, or remove this one")
-	place := -1 // of a row; that of the header is -1
+	next, stop := iter.Pull2(a.recorded)
+	defer stop()
+	column := -1 // of the service's ids, once the header is read
 	for record := range recordsIn(f, isWorkbook(path)) {
 		line := strings.Join(record, ",")
-		id, _, _ := strings.Cut(line, ",")
 		switch {
-		case place < 0 && line != resultsHeader && line != oldHeader:
+		case column < 0 && line != resultsHeader && line != oldHeader:
 			return notResults
-		case place < 0:
+		case column < 0:
+			column = slices.Index(record, "id")
+			continue
 		case !named || line == "":
 			return nil
-		case place == len(plan.Rows) || id != plan.Rows[place].ExternalOrderID:
-			return exit.UsageError(fmt.Sprintf("--results: %s has the results of another run, with order %s", path, id),
+		}
+		o, err, more := next()
+		if err != nil {
+			return err
+		}
+		known := []string{"", render.CSVText(render.Safe(o.ID))}
+		if !more || record[0] != o.OrderID || len(record) > column && !slices.Contains(known, record[column]) {
+			return exit.UsageError(fmt.Sprintf("--results: %s has the results of another run, with order %s", path, record[0]),
 				"name another file, or move this one away")
 		}
-		place++
 	}
-	if place < 0 {
+	if column < 0 {
 		return notResults
 	}
 	return nil
+}
+
+// recorded yields the orders of the run as the journal has them: none before it has begun.
+func (a *applying) recorded(yield func(payout.Order, error) bool) {
+	if j, err := a.ExistingJournal(); err == nil {
+		j.Ledger(a.plan.Account).Results(a.Ctx, a.plan.Name())(yield)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		yield(payout.Order{}, err)
+	}
 }
 
 // recordsIn yields the records of a results file, the header first, as far as they can be read.
