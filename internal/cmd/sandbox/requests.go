@@ -50,16 +50,17 @@ func (e *expectation) check(cmd *cobra.Command) error {
 	return nil
 }
 
-// until reads until there are as many as expected, or the wait is over.
+// until reads until there are as many as expected, or one if none is, or the wait is over.
 func (e *expectation) until(ctx context.Context, read func() (count int, err error)) error {
+	enough := max(e.expect, 1)
 	count, err := read()
-	if err != nil || e.wait == 0 || int64(count) >= e.expect {
+	if err != nil || e.wait == 0 || int64(count) >= enough {
 		return err
 	}
 	err = api.WaitFor(ctx, api.Poll{Interval: 50 * time.Millisecond, Timeout: e.wait, Passes: func(error) bool { return false }},
 		func(context.Context) (bool, error) {
 			count, err := read()
-			return int64(count) >= e.expect, err
+			return int64(count) >= enough, err
 		})
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		return nil // there are fewer
