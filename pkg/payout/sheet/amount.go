@@ -28,7 +28,7 @@ func (l Layout) amount(text string) (plain, wrong string) {
 	if stated {
 		return "", Quote(text) + " is no number " + l.marks()
 	}
-	return "", Quote(text) + " has a separator that can mean several things: write 1980.50, or say what it means with --decimal and --group"
+	return "", Quote(text) + " has a separator that can mean several things: write it like 1980.50, or say what it means with --decimal and --group"
 }
 
 // isGrouped reports whether the point in an amount may separate thousands, as far as the layout says.

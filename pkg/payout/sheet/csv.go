@@ -128,7 +128,7 @@ func (r *csvRows) guessDelimiter(header string) {
 func (r *csvRows) readHeader(skip int) (why string, err error) {
 	for range skip {
 		if _, why, err = r.next(); err == io.EOF {
-			return fmt.Sprintf("the file ends here, and its header is below the %d lines that are skipped", skip), ErrInput
+			break
 		} else if err != nil {
 			return why, err
 		}
@@ -140,10 +140,14 @@ func (r *csvRows) readHeader(skip int) (why string, err error) {
 		}
 	}
 	switch {
+	case err == io.EOF && skip > 0:
+		return fmt.Sprintf("the file ends here, and nothing is below the lines that are skipped (%d): look at --skip-lines, --encoding and the file's line ends", skip), ErrInput
 	case err == io.EOF:
 		r.line = 1
 		return "the file is empty: a header belongs on its first line, such as order_id,currency,amount,address", ErrInput
 	case err != nil || why != "":
+	case text == "{":
+		why = "it is JSON on several lines, as a plan is: till payout show shows a plan, and till payout apply sends it"
 	case text[0] == '{':
 		why = "it is an object, as in JSON lines: add --format jsonl, or call the file .jsonl"
 	default:

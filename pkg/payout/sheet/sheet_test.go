@@ -167,7 +167,9 @@ func TestRefuses(t *testing.T) {
 		{Layout{}, "order_id,currency,amount,address\n1,Btc,1,a,,\n",
 			"line 2: it has 6 fields, and the header has 4: a text with a comma in it belongs between double quotes, and if " +
 				"the last column is empty, the header needs its comma too"},
-		{far, kept, "line 8: the file ends here, and its header is below the 9 lines that are skipped"},
+		{far, kept, "line 8: the file ends here, and nothing is below the lines that are skipped (9): look at --skip-lines"},
+		{Layout{SkipLines: 1}, "T\rIBAN;Amount\rDE1;1,00\r", "line 1: the file ends here, and nothing is below"},
+		{Layout{}, "{\n  \"account\": \"\"}\n", "line 1: it is JSON on several lines, as a plan is: till payout show shows"},
 		{Layout{Other: Ignore}, "order_id,currency,amount,Amount Currency,address\n1,Btc,100,Usd,a\n",
 			"line 1: Amount Currency: it looks like amount_currency: --map 'amount_currency=Amount Currency' takes it, and " +
 				"--map amount_currency= says"},
