@@ -77,7 +77,7 @@ func TestEditKeepsAFileOfComments(t *testing.T) {
 }
 
 func TestSetProfileValues(t *testing.T) {
-	path := write(t, commented)
+	path := write(t, commented+"layouts:\nlayouts:\n  a: {}\nlayouts: {b: {}}\n") // as they were appended
 	edit(t, path, func(d *Document) error {
 		return d.SetProfile("live", "api_key_command=/usr/bin/pass show till/live", `allow_addresses=["a,b", c]`,
 			"lookup_since=2026-05-01",
@@ -86,7 +86,7 @@ func TestSetProfileValues(t *testing.T) {
 	f, err := load(t, path)
 	must(t, err)
 	p := f.Profiles["live"]
-	if strings.Join(p.Lists["api_key_command"], "|") != "/usr/bin/pass|show|till/live" ||
+	if len(f.Layouts) != 2 || strings.Join(p.Lists["api_key_command"], "|") != "/usr/bin/pass|show|till/live" ||
 		strings.Join(p.Limits.AllowAddresses, "|") != "a,b|c" ||
 		p.Limits.MaxPerRun != nil || p.Values["lookup_since"] != "2026-05-01" || p.Values["account"] != "true" ||
 		p.Values["time_layout"] != "2006-01-02" {

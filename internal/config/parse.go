@@ -303,16 +303,21 @@ func (v value) mapping(check func(key, full string) error) map[string]value {
 	}
 	values, lines := map[string]value{}, map[string]int{}
 	for pair := range slices.Chunk(v.Content, 2) {
-		key, full := pair[0], strings.TrimPrefix(v.name+"."+short(pair[0].Value), theTop+".")
-		if first, double := lines[key.Value]; double {
-			v.failKey(key, "the key %s is given twice, first in line %d: take one away", full, first)
+		key, node, full := pair[0], pair[1], strings.TrimPrefix(v.name+"."+short(pair[0].Value), theTop+".")
+		switch first, double := values[key.Value]; {
+		case double && full == keyLayouts && node.Kind == yaml.MappingNode && (first.Kind == node.Kind || isNull(first.Node)):
+			joined := *node // what payout layout -o yaml prints was appended to the file
+			joined.Content = slices.Concat(first.Content, node.Content)
+			node = &joined
+		case double:
+			v.failKey(key, "the key %s is given twice, first in line %d: take one away", full, lines[key.Value])
 		}
 		if key.Kind != yaml.ScalarNode {
 			v.failKey(key, "%s as a key, where a name belongs", kindName(key))
 		} else if err := check(key.Value, full); err != nil {
 			v.failKey(key, "%w", err)
 		}
-		values[key.Value], lines[key.Value] = value{pair[1], full, v.wrong}, key.Line
+		values[key.Value], lines[key.Value] = value{node, full, v.wrong}, key.Line
 	}
 	return values
 }
