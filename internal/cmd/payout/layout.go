@@ -218,6 +218,9 @@ func (f *layoutFlags) look(s *cmdutil.Session, file string) (l sheet.Layout, err
 	if err != nil {
 		return l, &payout.Error{Kind: payout.Invalid, Msg: fmt.Sprintf("%s cannot be read: %v", file, err), Err: err}
 	}
+	for _, column := range l.Unsure {
+		s.Note("%s: say which with --map", column)
+	}
 	if l.Decimal == "" {
 		s.Note("the amounts do not show their decimal mark: it is a point, unless --decimal says otherwise")
 	}

@@ -28,7 +28,8 @@ type Layout struct {
 	Currency   string            `json:"currency,omitzero"`      // of all rows, in a file without that column
 	Sheet      string            `json:"sheet,omitzero"`         // of a workbook; empty: its first
 
-	NoOrderIDs bool `json:"-"` // the order ids are derived, so their column may be missing
+	NoOrderIDs bool     `json:"-"` // the order ids are derived, so their column may be missing
+	Unsure     []string `json:"-"` // by Look: each column that one of several headers may be, with these
 }
 
 // Ignore is the value of Layout.Other that leaves out the columns that till does not know.

@@ -95,27 +95,58 @@ func Look(rows [][]string) (l Layout) {
 	l.SkipLines = top
 	var table [][]string
 	table, l.UntilBlank = tableOf(rows[top+1:])
-	taken := map[Column]bool{}
-	for _, header := range rows[top] {
-		taken[columnNamed(plainName(header))] = true
+	found, others := columnsOf(rows[top], table)
+	if others {
+		l.Other = Ignore
 	}
-	for i, header := range rows[top] {
-		col, values := columnNamed(plainName(header)), valuesOf(table, i)
-		if header = strings.TrimSpace(header); col == noColumn && header != "" && len(values) > 0 {
-			if col = likelyColumn(header, values, taken); col == noColumn {
-				l.Other = Ignore
-				continue
+	var amounts []string
+	for col, fields := range found {
+		var headers []string
+		for _, i := range fields {
+			if header := strings.TrimSpace(rows[top][i]); columnNamed(header) == noColumn {
+				headers = append(headers, header)
 			}
-			if taken[col] = true; l.Columns == nil {
-				l.Columns = map[string]string{}
+			if Column(col) == Amount {
+				amounts = append(amounts, valuesOf(table, i)...)
 			}
-			l.Columns[col.String()] = header
 		}
-		if col == Amount {
-			l.Decimal, l.Group = marksOf(values)
+		switch name := columnNames[col]; {
+		case len(headers) > 1:
+			l.Other, l.Unsure = Ignore, append(l.Unsure, name+": one of "+Shorten(strings.Join(headers, ", ")))
+		case len(headers) == 1 && l.Columns == nil:
+			l.Columns = map[string]string{name: headers[0]}
+		case len(headers) == 1:
+			l.Columns[name] = headers[0]
 		}
 	}
+	l.Decimal, l.Group = marksOf(amounts)
 	return l
+}
+
+// columnsOf returns the fields that may be each column, and whether there are others. A header of till's own goes before
+// one that means a column, and that before values that look like it.
+func columnsOf(header []string, table [][]string) (found [Columns][]int, others bool) {
+	var rest []int
+	for i, name := range header {
+		if plainName(name) != "" {
+			rest = append(rest, i)
+		}
+	}
+	own := func(name string, _ []string) Column { return columnNamed(plainName(name)) }
+	meant := func(name string, _ []string) Column { return meantColumn(name) }
+	for _, columnOf := range []func(string, []string) Column{own, namedColumn, likelyColumn, meant} {
+		more := found
+		rest = slices.DeleteFunc(rest, func(i int) bool {
+			col := columnOf(header[i], valuesOf(table, i))
+			if col == noColumn || found[col] != nil || col == Amount && found[AmountMinor] != nil {
+				return false
+			}
+			more[col] = append(more[col], i)
+			return true
+		})
+		found = more
+	}
+	return found, len(rest) > 0
 }
 
 // mayBeHeader reports whether most fields of a row are names.
@@ -142,18 +173,30 @@ func tableOf(rows [][]string) (table [][]string, more bool) {
 	return table, false
 }
 
-// likelyColumn returns the column, of those that are not taken, that a field has by its values or its header.
-func likelyColumn(header string, values []string, taken map[Column]bool) Column {
-	switch {
-	case !taken[Address] && all(values, isAddress):
-		return Address
-	case !taken[Amount] && !taken[AmountMinor] && all(values, isAmount) && !all(values, isDigits):
-		return Amount
-	case !taken[Currency] && all(values, isCode) && len(slices.Compact(slices.Sorted(slices.Values(values))))*2 <= len(values): // names repeat less
-		return Currency
+// namedColumn returns the column that a header means, unless no value can be an address or an amount: an account may
+// be nearly an amount.
+func namedColumn(header string, values []string) Column {
+	col := meantColumn(header)
+	if strings.Contains(plainName(header), "iban") {
+		col = Address
 	}
-	if meant := meantColumn(header); meant >= 0 && !taken[meant] {
-		return meant
+	isSum := func(value string) bool { return isAmount(value) && !isDigits(value) && !isAddress(value) }
+	if may := map[Column]func(string) bool{Address: isAddress, Amount: isSum}[col]; may != nil && !slices.ContainsFunc(values, may) {
+		return noColumn
+	}
+	return col
+}
+
+// likelyColumn returns the column that a field has by its values.
+func likelyColumn(_ string, values []string) Column {
+	switch {
+	case len(values) == 0:
+	case all(values, isAddress):
+		return Address
+	case all(values, isAmount) && !all(values, isDigits):
+		return Amount
+	case all(values, isCode) && len(slices.Compact(slices.Sorted(slices.Values(values))))*2 <= len(values): // names repeat less
+		return Currency
 	}
 	return noColumn
 }

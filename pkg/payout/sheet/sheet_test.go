@@ -304,16 +304,21 @@ func TestLook(t *testing.T) {
 	}
 	for values, want := range map[string]Column{"Btc Ltc Btc Ltc": Currency, "Usdterc20abc Usdterc20abc": Currency,
 		"Btc Ltc": noColumn, "Bt Bt": noColumn, "thirteensigns thirteensigns": noColumn, "B-c B-c": noColumn, "123 123": noColumn} {
-		if got := likelyColumn("", strings.Fields(values), nil); got != want {
+		if got := likelyColumn("", strings.Fields(values)); got != want {
 			t.Errorf("a column with %s is taken for %d, want %d", values, got, want)
 		}
 	}
-	if got := likelyColumn("Order ID", []string{"7"}, nil); got != OrderID {
-		t.Errorf("Order ID is taken for %d", got)
-	}
-	for _, taken := range []Column{Amount, AmountMinor} {
-		if likelyColumn("Order ID", []string{"7.5"}, map[Column]bool{taken: true, OrderID: true}) != noColumn {
-			t.Errorf("beside column %d, another one is taken for it or for an order id", taken)
+	two := Layout{Columns: map[string]string{"address": "To"}, Other: Ignore, Delimiter: ";"}
+	for text, want := range map[string]Layout{ // a header that means a column, and one whose values look like it
+		"Name;IBAN;Account;Net;Order ID\nColleague number 1;DE893704004405;4711;8,5;7\n;;DE89 370400440532;;\n;;x;;": {
+			Columns: map[string]string{"address": "IBAN", "amount": "Net", "order_id": "Order ID"}, Other: Ignore,
+			Delimiter: ";", Decimal: ","},
+		"Hours;Rate;Adress;Old\n8,50;20,00;n/a;": {Columns: map[string]string{"address": "Adress"}, Other: Ignore,
+			Unsure: []string{"amount: one of Hours, Rate"}, Delimiter: ";", Decimal: ","},
+		"Hours;amount_minor;Amounts;To\n8,50;2000;20,5;abcdefghijklm1": two,
+	} {
+		if got, err := LookCSV(strings.NewReader(text)); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: %+v, %v", text, got, err)
 		}
 	}
 	for text, says := range map[string]string{"x": "no table", "PK\x03\x04\x00": "is a workbook"} {
@@ -321,7 +326,6 @@ func TestLook(t *testing.T) {
 			t.Errorf("%+v, %v", got, err)
 		}
 	}
-	two := Layout{Columns: map[string]string{"address": "To"}, Other: Ignore, Delimiter: ";"}
 	head, row := "To;By", "\nabcdefghijklm1;é"
 	for _, text := range []string{head + row, head + strings.Repeat(row, 60_000), // 1 MiB ends within an é
 		head + row + "\nx\ry" + row, head + row + ";", "Of;" + head + "\n;" + row[1:]} {

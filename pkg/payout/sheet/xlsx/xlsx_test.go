@@ -158,7 +158,7 @@ func TestWorkbook(t *testing.T) {
 		}
 	}
 	if l, err := Look(made(t, rowOf(`<c r="C2" t="e"><v>#REF!</v></c>`, ""), "", nil), "May"); err != nil ||
-		l.Sheet != "May" || l.Other != "" {
+		l.Sheet != "May" || l.Other != sheet.Ignore {
 		t.Errorf("%+v, %v", l, err)
 	}
 }
