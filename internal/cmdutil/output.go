@@ -87,17 +87,17 @@ func (s *Session) NoteUnknown() {
 		return
 	}
 	clear(s.unknown)
-	kind := " --kind KIND"
+	command := []string{"currency", "set", codes[0], "--kind", "KIND", "--decimals", "N"}
 	if before, bare, found := strings.Cut(codes[0], ":"); found { // as in crypto:Doge
-		codes[0], kind = bare, " --kind "+before
+		command[2], command[4] = bare, before
 	} else if _, known := s.Money.Lookup(codes[0]); known {
-		kind = ""
+		command = slices.Delete(command, 3, 5)
 	}
-	text := "minor units: the decimals are unknown; ask the provider, and type: till currency set " + codes[0] + kind + " --decimals N"
+	more := ""
 	if len(codes) > 1 {
-		text += " (and for " + strings.Join(codes[1:], ", ") + ")"
+		more = " (and for " + strings.Join(codes[1:], ", ") + ")"
 	}
-	s.Note("%s", text)
+	s.NoteCommand(command, "minor units: the decimals are unknown; ask the provider, and type%s:", more)
 }
 
 // Tabular reports whether the output has rows, instead of the service's JSON or ids.

@@ -173,8 +173,11 @@ func layoutCommand(a *cmdutil.App) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		command := payout.NewHint("", slices.Concat([]string{"payout", "plan", file, "--out", "PLAN"}, layoutOptions(l))...)
-		return out.One(proposedLayout{map[string]sheet.Layout{cmp.Or(name, "NAME"): l}, l, command.String()})
+		err = out.One(proposedLayout{map[string]sheet.Layout{cmp.Or(name, "NAME"): l}, l})
+		if err != nil || !s.Plain() {
+			return err
+		}
+		return s.NoteCommand(slices.Concat([]string{"payout", "plan", file, "--out", "PLAN"}, layoutOptions(l)), "to plan it:")
 	})
 	f := cmd.Flags()
 	f.StringVar(&flags.format, "format", "", "csv or xlsx, whatever the file is called")
@@ -231,7 +234,6 @@ func (f *layoutFlags) look(s *cmdutil.Session, file string) (l sheet.Layout, err
 type proposedLayout struct {
 	Layouts map[string]sheet.Layout `json:"layouts"`
 	layout  sheet.Layout
-	command string
 }
 
 func layoutView(money.Registry) render.View[proposedLayout] {
@@ -258,6 +260,5 @@ func layoutView(money.Registry) render.View[proposedLayout] {
 		text("encoding", "of the text", func(l sheet.Layout) string { return cmp.Or(l.Encoding, sheet.UTF8) }),
 		text("decimal", "decimal mark of the amounts", func(l sheet.Layout) string { return l.Decimal }),
 		text("group", "mark between thousands", func(l sheet.Layout) string { return l.Group }),
-		text("currency", "of all rows, in a file without that column", func(l sheet.Layout) string { return l.Currency }),
-		render.Field("command", "command that plans the file with this layout", render.Own, func(r row) string { return r.command })).Whole("command")
+		text("currency", "of all rows, in a file without that column", func(l sheet.Layout) string { return l.Currency }))
 }
