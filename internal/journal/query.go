@@ -243,6 +243,9 @@ const ofRun = "run_id = (SELECT runs.id FROM runs WHERE runs.account = ?1 AND ru
 
 // Order returns one order. If there is none, it returns NotFound.
 func (l *Ledger) Order(ctx context.Context, orderID string) (Record, error) {
+	if orderID == "" { // as a filter, it chooses every order
+		return Record{}, &Error{Kind: NotFound, OrderID: `""`}
+	}
 	for o, err := range l.Orders(ctx, order.Filter{OrderID: orderID}) {
 		return o, err
 	}

@@ -263,6 +263,7 @@ func TestFilters(t *testing.T) {
 			break // the journal still works
 		}
 		wantErr(t, "an order that is not there", NotFound)(j.Order(t.Context(), "none"))
+		wantErr(t, "an order without an id", NotFound)(j.Order(t.Context(), ""))
 		j.Close()
 		for _, err := range j.Orders(t.Context(), order.Filter{}) {
 			if !errors.Is(err, Broken) {
