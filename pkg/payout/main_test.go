@@ -379,11 +379,13 @@ func (d *desk) another() *desk {
 // account returns the ledger of another account.
 func (d *desk) account(a Account) *journal.Ledger { return d.ledger.Journal().Ledger(a) }
 
-// Check keeps the result for Resolve.
+// Check keeps the result for Resolve, which has to refuse it if Check does.
 func (d *desk) Check(ctx context.Context, decision Decision) error {
 	c, err := d.Sender.Check(ctx, decision)
 	if err == nil {
 		d.checked[fmt.Sprint(decision)] = c
+	} else {
+		wantKind(d.t, errorOf(d.Sender.Resolve(ctx, c)), Invalid, "")
 	}
 	return err
 }

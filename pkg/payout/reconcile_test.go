@@ -201,6 +201,11 @@ func TestOnlyUnsettledOrdersCanBeDecided(t *testing.T) {
 	d.mustReconcile("10")
 	d.wantState("10", StateConflict)
 	wantKind(t, d.Check(t.Context(), notSent("10")), Refused, RuleDecision, id)
+	ten := []string{"10"}
+	for _, wrong := range []Decision{notSent(), {OrderIDs: ten}, {OrderIDs: []string{"1", "10"}, PaidAs: id},
+		{OrderIDs: ten, PaidAs: id, Reason: " ", AlthoughDifferent: true}, {PaidAs: id}} {
+		wantKind(t, d.Check(t.Context(), wrong), Invalid, "")
+	}
 }
 
 // TestResolvePaidAs compares withdrawals with the order that they are decided for, see TestDiffers.

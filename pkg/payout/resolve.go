@@ -15,7 +15,7 @@ import (
 type Decision struct {
 	OrderIDs []string
 	PaidAs   string // the service's id of the withdrawal, for one order; empty: none of the orders was sent
-	Reason   string
+	Reason   string // may be empty only with PaidAs
 	// AlthoughDifferent accepts the withdrawal although it is not what the order asked for. It needs a
 	// reason.
 	AlthoughDifferent bool
@@ -43,8 +43,15 @@ type Checked struct {
 // Check refuses a decision that contradicts what is known. If the decision is that an order was not sent,
 // Check first reconciles the order, and records what the list says about it. It records nothing else.
 func (s *Sender) Check(ctx context.Context, d Decision) (c Checked, err error) {
-	defer toError(&err)
+	defer func() {
+		if err = asError(err); err != nil {
+			c.orders = nil // Resolve refuses it
+		}
+	}()
 	c.Decision = d
+	if err := d.check(); err != nil {
+		return c, err
+	}
 	if err := s.ledger.Reap(ctx); err != nil {
 		return c, err
 	}
@@ -65,6 +72,19 @@ func (s *Sender) Check(ctx context.Context, d Decision) (c Checked, err error) {
 		return s.checkPaid(ctx, c)
 	}
 	return s.checkNotSent(ctx, c)
+}
+
+// check refuses a decision that says too little or too much.
+func (d Decision) check() error {
+	switch {
+	case len(d.OrderIDs) == 0:
+		return failed(Invalid, "the decision is about no order").hint("name one")
+	case d.PaidAs != "" && len(d.OrderIDs) > 1:
+		return failed(Invalid, "a withdrawal belongs to one order, and not to %d", len(d.OrderIDs)).hint("resolve them one at a time")
+	case (d.PaidAs == "" || d.AlthoughDifferent) && strings.TrimSpace(d.Reason) == "":
+		return failed(Invalid, "the reason for the decision is missing").hint("say how you know")
+	}
+	return nil
 }
 
 func decidable(o journal.Record) error {
@@ -206,6 +226,12 @@ func roundedUp(d time.Duration) string {
 // about that attempt.
 func (s *Sender) Resolve(ctx context.Context, c Checked) (orders []Order, err error) {
 	defer toError(&err)
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	if len(c.orders) != len(c.OrderIDs) {
+		return nil, failed(Invalid, "Resolve: Check has not accepted this decision").hint("call it first, and heed its error")
+	}
 	reason := c.Reason
 	if c.Differs != "" {
 		reason = fmt.Sprintf("%s (although %s: asked for %s, shown %s)", c.Reason, c.Differs, c.Asked, c.Shown)
