@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"example.com/till/pkg/payout/order"
 )
@@ -98,6 +99,9 @@ func (l *Ledger) AdoptMerchant(ctx context.Context, merchant, reason string) err
 }
 
 func (l *Ledger) accept(ctx context.Context, reason string, subjects [][2]string, do func(t *tx, account int64)) error {
+	if strings.TrimSpace(reason) == "" {
+		return &Error{Kind: NoReason}
+	}
 	return l.change(ctx, func(t *tx, a *lockedAccount) error {
 		t.accept(a.id, reason, subjects)
 		do(t, a.id)

@@ -27,6 +27,7 @@ const (
 
 	AccountChanged Kind = "account changed" // the account has changed, or cannot be renamed
 	DemandChanged  Kind = "demand changed"  // what must be approved has changed since the sender found out
+	NoReason       Kind = "no reason"       // a person's decision has no reason
 	Frozen         Kind = "frozen"          // a person has stopped all payments of the account
 	OverBudget     Kind = "over budget"     // the amount is more than what is left for the day or month
 	RunChanged     Kind = "run changed"     // a run cannot begin or continue
@@ -74,6 +75,8 @@ func (e *Error) Error() string {
 		return e.Account.String() + " " + e.Msg
 	case DemandChanged:
 		return "what must be approved for " + e.Account.String() + " has changed meanwhile"
+	case NoReason:
+		return "the reason is missing"
 	case Frozen:
 		return fmt.Sprintf("%s was frozen at %s by %s on %s: %s", e.Account, e.Freeze.At.Format(time.RFC3339), e.Freeze.User, e.Freeze.Host, e.Freeze.Reason)
 	case OverBudget:

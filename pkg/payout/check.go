@@ -3,6 +3,7 @@ package payout
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"example.com/till/internal/journal"
@@ -37,18 +38,30 @@ type Comparison struct {
 	// NoList is the error of a service that does not show its list; nil: it does.
 	NoList error
 
-	counted int64 // Surplus with those accepted before
+	counted     int64 // Surplus with those accepted before
+	made, whole bool  // without an error; and of the whole list
 }
 
-// Clean reports whether the journal and the list agree, apart from what a person has accepted.
-func (c Comparison) Clean() bool { return len(c.Differences) == 0 && c.Surplus == 0 && c.NoList == nil }
+// Clean reports whether the journal and the list agree, apart from what a person has accepted. It is false
+// for a comparison that has failed.
+func (c Comparison) Clean() bool {
+	return c.made && len(c.Differences) == 0 && c.Surplus == 0 && c.NoList == nil
+}
 
 // Compare compares the journal with the service's list. filter restricts the list to a period, and f
 // restricts the journal to the same period. An order of the journal is compared if the service has accepted
 // it. Compare settles no order. But as in every reading, an order that counted as not taken becomes unknown
-// if the list has it.
+// if the list has it. If the whole journal and list agree, nothing that was noted about the account keeps it
+// from sending any more.
 func (s *Sender) Compare(ctx context.Context, filter api.WithdrawalFilter, f Filter) (c Comparison, err error) {
-	defer toError(&err)
+	defer func() {
+		c.made = err == nil
+		c.whole = c.made && reflect.ValueOf(filter).IsZero() && reflect.ValueOf(f).IsZero()
+		if c.whole && c.Clean() {
+			err = s.ledger.Agree(ctx)
+		}
+		err = asError(err)
+	}()
 	if err := s.verifyKey(ctx); err != nil {
 		return c, err
 	}
@@ -203,6 +216,9 @@ func notAccepted(o journal.Record, mark string, w *api.Withdrawal) Difference {
 // reconciled: that is not accepted.
 func (s *Sender) Accept(ctx context.Context, c Comparison, reason string) (err error) {
 	defer toError(&err)
+	if !c.whole {
+		return failed(Invalid, "only a comparison of the whole list can be accepted").hint("compare without a period")
+	}
 	a := journal.Exceptions{Withdrawals: map[string]bool{}, Surplus: c.counted, NoList: c.NoList != nil}
 	for _, d := range c.Differences {
 		if d.Order == nil || !d.Missing() {
@@ -214,10 +230,6 @@ func (s *Sender) Accept(ctx context.Context, c Comparison, reason string) (err e
 	}
 	return accountChanged(s.ledger.Accept(ctx, a, reason))
 }
-
-// Agree records that the journal and the whole list agree. Then nothing that was noted about the account
-// keeps it from sending any more.
-func (s *Sender) Agree(ctx context.Context) error { return asError(s.ledger.Agree(ctx)) }
 
 // AdoptMerchant records a person's decision that the account belongs to another merchant than the service has
 // shown before, for example because the service has given it another id.

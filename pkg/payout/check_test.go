@@ -120,3 +120,24 @@ func TestRefusedHalfWay(t *testing.T) {
 	d.s.set(func() { d.s.onFirst = func() { n++ } })
 	wantKind(t, errorOf(d.Reconcile(t.Context(), "10")), Unknown, "")
 }
+
+// TestWholeListIsCompared checks that only a comparison of the whole list ends the protection of a restored journal.
+func TestWholeListIsCompared(t *testing.T) {
+	d := usedDesk(t)
+	d.restored()
+	part, err := d.Compare(t.Context(), api.WithdrawalFilter{From: "2026-01-01"}, Filter{})
+	ok(t, err)
+	d.s.set(func() { d.s.listFail = func() (int, string) { return 500, envelope } })
+	failed, _ := d.Compare(t.Context(), api.WithdrawalFilter{}, Filter{})
+	for _, c := range []Comparison{{}, failed, part} {
+		wantKind(t, d.Accept(t.Context(), c, "x"), Invalid, "")
+	}
+	d.s.set(func() { d.s.listFail = nil })
+	lost, err := d.Restored(t.Context())
+	whole, wrong := d.Compare(t.Context(), api.WithdrawalFilter{}, Filter{})
+	still, _ := d.Restored(t.Context())
+	if err != nil || wrong != nil || !part.Clean() || failed.Clean() || !lost || still {
+		t.Error(part, failed, lost, still, err, wrong)
+	}
+	wantKind(t, d.Accept(t.Context(), whole, " "), Invalid, "", "reason")
+}

@@ -155,6 +155,7 @@ var journalErrors = map[journal.Kind]Error{
 	journal.HeldByOther:    {Kind: Refused, Rule: RuleDecision},
 	journal.AccountChanged: {Kind: Invalid, Hint: NewHint("see what it has", "journal", "export")},
 	journal.DemandChanged:  {Kind: Refused, Rule: RuleApproval},
+	journal.NoReason:       {Kind: Invalid, Hint: NewHint("give one")},
 	journal.Frozen:         {Kind: Refused, Rule: RuleFrozen, Hint: NewHint("when that is over", "journal", "unfreeze", "--reason", "TEXT")},
 	journal.RunChanged:     {Kind: Refused, Rule: RuleOrderID, Hint: NewHint("make a new plan")},
 	journal.BatchChanged:   {Kind: Refused, Rule: RuleBatchChanged, Hint: NewHint("make a new plan")},

@@ -194,18 +194,13 @@ func (l *Ledger) AdoptKey(ctx context.Context, fingerprint string) error {
 
 // Freeze records, with its reason, that nothing more is sent for the account, by any process that shares the
 // journal. A Sender then returns ErrRefused, until Unfreeze. A call that is in flight ends as it would.
-func (l *Ledger) Freeze(ctx context.Context, reason string) error { return l.freeze(ctx, true, reason) }
+func (l *Ledger) Freeze(ctx context.Context, reason string) error {
+	return asError(l.ledger.Freeze(ctx, true, reason))
+}
 
 // Unfreeze records, with its reason, that a Freeze is over.
 func (l *Ledger) Unfreeze(ctx context.Context, reason string) error {
-	return l.freeze(ctx, false, reason)
-}
-
-func (l *Ledger) freeze(ctx context.Context, frozen bool, reason string) error {
-	if strings.TrimSpace(reason) == "" {
-		return failed(Invalid, "the reason is missing").hint("give one")
-	}
-	return asError(l.ledger.Freeze(ctx, frozen, reason))
+	return asError(l.ledger.Freeze(ctx, false, reason))
 }
 
 // Freezes returns every such decision about the account, the oldest first. The last one is in force.

@@ -37,6 +37,10 @@ func checkCommand(a *cmdutil.App) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		restored, err := sender.Restored(s.Ctx)
+		if err != nil {
+			return err
+		}
 		compared, err := sender.Compare(s.Ctx, filter, own)
 		if err != nil {
 			return err
@@ -52,7 +56,7 @@ func checkCommand(a *cmdutil.App) *cobra.Command {
 		if s.Cmd.Flags().Changed("accept") {
 			err = acceptDifferences(s, sender, compared, accept)
 		} else if err = differ(compared, period); err == nil {
-			err = agree(s, sender, own, period)
+			err = noteAgreement(s, sender, own, restored, period)
 		}
 		return exit.WithPrintError(err, printed)
 	})
@@ -108,16 +112,9 @@ func acceptDifferences(s *cmdutil.Session, sender *payout.Sender, c payout.Compa
 	return s.Note("accepted: %s", cmdutil.CountOf(len(c.Differences), "difference"))
 }
 
-// agree notes that nothing differs, and which orders are unknown: whether the service's list has an unknown order
-// is not a difference. If the whole list was compared, it ends what was noted about the account.
-func agree(s *cmdutil.Session, sender *payout.Sender, own payout.Filter, period bool) error {
-	restored, err := sender.Restored(s.Ctx)
-	if err == nil && !period {
-		err = sender.Agree(s.Ctx)
-	}
-	if err != nil {
-		return err
-	}
+// noteAgreement notes that nothing differs, and which orders are unknown: whether the service's list has an unknown
+// order is not a difference.
+func noteAgreement(s *cmdutil.Session, sender *payout.Sender, own payout.Filter, restored, period bool) error {
 	switch {
 	case restored && period:
 		s.Note("the journal may lack records, and this was a part of the list: run till journal check without --from and --to")
