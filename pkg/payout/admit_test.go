@@ -137,6 +137,10 @@ func TestVerifyKeyWithAnotherProcess(t *testing.T) {
 // TestKeyOfAnotherAccount checks the hint for a key that was used under another name or address.
 func TestKeyOfAnotherAccount(t *testing.T) {
 	d := newDesk(t)
+	for _, wrong := range []string{"", "key1", "0123456789ABCDEF", "01234567-89abcde"} {
+		wantKind(t, d.AdoptKey(t.Context(), wrong), Invalid, "")
+	}
+	d.key = "0123456789abcdef"
 	ok(t, d.AdoptKey(t.Context(), d.key))
 	at := d.Account().Address
 	for now, want := range map[Account]string{

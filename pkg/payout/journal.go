@@ -189,6 +189,10 @@ func (l *Ledger) FirstPayments(ctx context.Context, amounts ...api.BigAmount) (f
 // fingerprint. This is for a key that cannot be verified: it does not find the withdrawal that was accepted
 // last, or nothing was accepted yet.
 func (l *Ledger) AdoptKey(ctx context.Context, fingerprint string) error {
+	if len(fingerprint) != 16 || strings.Trim(fingerprint, "0123456789abcdef") != "" {
+		return failed(Invalid, "%q is no fingerprint of a key: that is 16 hexadecimal digits", fingerprint).
+			hint("take it from api.Client.KeyFingerprint")
+	}
 	return asError(l.ledger.NoteKey(ctx, fingerprint, journal.KeyAdopted))
 }
 
