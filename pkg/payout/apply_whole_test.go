@@ -34,9 +34,14 @@ func TestResultsOfARowThatIsLeft(t *testing.T) {
 	w := withdrawal{request: due("101").CreateWithdrawal}
 	ok(t, errorOf(d.ledger.Claim(t.Context(),
 		journal.Claim{Row: journal.Row{OrderID: "101", Content: contentOf(w.request)}, Run: p.Name()})))
-	for o, err := range d.Results(t.Context(), p.Name()) {
-		if err != nil || o.State != StateUnknown {
-			t.Errorf("%+v, %v", o, err)
+	for name, want := range map[string]string{p.Name(): "", p.Digest: "", p.Name()[1:]: "not found"} {
+		results, err := collect(d.Results(t.Context(), name))
+		wantErr(t, err, want)
+		orders, err := collect(d.Orders(t.Context(), Filter{Run: name}))
+		wantErr(t, err, want)
+		tally, err := d.Tally(t.Context(), name)
+		if wantErr(t, err, want); err == nil && (len(orders) != 1 || tally.Rows != 1 || results[0].State != StateUnknown) {
+			t.Errorf("%s: %+v, %+v, %+v", name, results, orders, tally)
 		}
 	}
 }

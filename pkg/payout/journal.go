@@ -95,8 +95,9 @@ func (l *Ledger) Reap(ctx context.Context) error { return asError(l.ledger.Reap(
 // order whose process has died becomes unknown first. The sequence stops after an error.
 func (l *Ledger) Orders(ctx context.Context, f Filter) iter.Seq2[Order, error] {
 	return func(yield func(Order, error) bool) {
-		if err := l.ledger.Reap(ctx); err != nil {
-			yield(Order{}, asError(err))
+		f, err := l.named(ctx, f)
+		if err != nil {
+			yield(Order{}, err)
 			return
 		}
 		for o, err := range l.ledger.Orders(ctx, f) {
@@ -105,6 +106,16 @@ func (l *Ledger) Orders(ctx context.Context, f Filter) iter.Seq2[Order, error] {
 			}
 		}
 	}
+}
+
+// named returns a filter with the name of its run, if it has one. It calls Reap.
+func (l *Ledger) named(ctx context.Context, f Filter) (Filter, error) {
+	if f.Run == "" {
+		return f, l.Reap(ctx)
+	}
+	r, err := l.Run(ctx, f.Run)
+	f.Run = r.Name
+	return f, err
 }
 
 // collect returns the values of a sequence, or its error.
@@ -267,7 +278,12 @@ func (l *Ledger) Run(ctx context.Context, name string) (Run, error) {
 // record is unknown. The sequence stops after an error.
 func (l *Ledger) Results(ctx context.Context, run string) iter.Seq2[Order, error] {
 	return func(yield func(Order, error) bool) {
-		for o, err := range l.ledger.Results(ctx, run) {
+		r, err := l.Run(ctx, run)
+		if err != nil {
+			yield(Order{}, err)
+			return
+		}
+		for o, err := range l.ledger.Results(ctx, r.Name) {
 			if !yield(o, asError(err)) {
 				return
 			}

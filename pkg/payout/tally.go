@@ -42,20 +42,29 @@ func (t Tally) LeftRows() (n int) {
 // Tally counts the orders of a run by state, using the journal alone. An order that this process is sending counts as
 // unknown: its outcome may never be recorded.
 func (l *Ledger) Tally(ctx context.Context, run string) (Tally, error) {
-	sums, err := l.ledger.Sums(ctx, run)
+	sums, err := l.sums(ctx, run)
 	t := newTally()
 	for _, s := range sums {
 		t.left(s)
 	}
-	return t, asError(err)
+	return t, err
+}
+
+// sums returns the sums of a run that Run finds.
+func (l *Ledger) sums(ctx context.Context, run string) ([]journal.Sum, error) {
+	r, err := l.Run(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	return own(l.ledger.Sums(ctx, r.Name))
 }
 
 // TallyByUnit is Tally for each unit in the run, in the order of first appearance. Each tally has one total.
 // A run without rows has one tally without a total.
 func (l *Ledger) TallyByUnit(ctx context.Context, run string) ([]Tally, error) {
-	sums, err := l.ledger.Sums(ctx, run)
+	sums, err := l.sums(ctx, run)
 	if err != nil {
-		return nil, asError(err)
+		return nil, err
 	}
 	var units []Tally
 	for _, s := range sums {
@@ -75,14 +84,14 @@ func (l *Ledger) TallyByUnit(ctx context.Context, run string) ([]Tally, error) {
 // DecimalsSent returns, for each unit of a run, the decimals with which its amounts were shown when they were sent
 // last: the most, if they differ. A unit that was not sent is left out, and so is one whose decimals are unknown.
 func (l *Ledger) DecimalsSent(ctx context.Context, run string) (map[api.Currency]int64, error) {
-	sums, err := l.ledger.Sums(ctx, run)
+	sums, err := l.sums(ctx, run)
 	sent := map[api.Currency]int64{}
 	for _, s := range sums {
 		if unit := s.Amount.Unit(); s.Decimals >= 0 {
 			sent[unit] = max(sent[unit], s.Decimals)
 		}
 	}
-	return sent, asError(err)
+	return sent, err
 }
 
 // left adds the orders of a Sum to the tally.

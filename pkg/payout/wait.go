@@ -244,6 +244,9 @@ func among(name string, names []string) bool {
 // complete, the error is an *Error.
 func (s *Sender) Live(ctx context.Context, f Filter) (statuses map[string]string, err error) {
 	defer toError(&err)
+	if f, err = s.named(ctx, f); err != nil {
+		return nil, err
+	}
 	sought, from := map[string]bool{}, s.options.Since
 	for o, err := range s.ledger.Orders(ctx, f) {
 		if err != nil {
