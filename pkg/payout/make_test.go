@@ -450,6 +450,10 @@ func TestMakeStops(t *testing.T) {
 		return 0, io.EOF
 	}))
 	wantKind(t, errorOf(p.desk.MakePlan(context.Background(), p.input())), Invalid, "", "exists and is not a plan")
+	p.Expires = -1
+	wantKind(t, errorOf(p.make()), Invalid, "", "before it is made")
+	p.Expires, p.Now = 0, time.Now().Add(clockSlack+time.Hour)
+	wantKind(t, errorOf(p.make()), Invalid, "", "which is not yet over")
 }
 
 type readerFunc func([]byte) (int, error)
