@@ -58,7 +58,7 @@ type ApplyOptions struct {
 }
 
 // Apply sends the rows of a plan, each at most once. It returns the states of the orders afterwards, even if
-// there is an error. Applied again, also by another process after a crash, the plan continues where it
+// there is an error, unless the run has not begun. Applied again, also by another process after a crash, the plan continues where it
 // stopped. A row that the service rejects is not an error: see Tally.States.
 //
 // An order that was accepted before, and not by this run, comes from another run that was half done, or its
@@ -70,21 +70,21 @@ type ApplyOptions struct {
 // be reached.
 func (s *Sender) Apply(ctx context.Context, plan *Plan, o ApplyOptions) (t Tally, err error) {
 	defer toError(&err)
-	var applier *Applier
 	if plan == nil {
-		err = errNoPlan
-	} else if err = plan.checkDecimals(s.money); err == nil {
+		return Tally{}, errNoPlan
+	}
+	var applier *Applier
+	if err = plan.checkDecimals(s.money); err == nil {
 		applier, err = s.Applier(ctx, plan, o)
 	}
-	if err != nil {
-		return Tally{}, err
+	if err == nil {
+		if t, err = applier.prepare(ctx); err == nil {
+			err = applier.Send(ctx, context.WithoutCancel(ctx), t)
+		} else {
+			applier.endApplying(ctx)
+		}
 	}
-	if t, err = applier.prepare(ctx); err == nil {
-		err = applier.Send(ctx, context.WithoutCancel(ctx), t)
-	} else if applier.endApplying(ctx); !applier.Begun() {
-		return t, err
-	}
-	after, lost := s.Tally(context.WithoutCancel(ctx), plan.Name())
+	after, lost := s.Tally(context.WithoutCancel(ctx), plan.Digest)
 	if lost != nil {
 		return t, cmp.Or(err, lost)
 	}

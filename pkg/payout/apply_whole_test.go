@@ -15,9 +15,16 @@ import (
 func TestApplyChecksDecimals(t *testing.T) {
 	d := newDesk(t)
 	p := d.plan(nil, due("101"))
-	d.money = testMoney
-	wantKind(t, errorOf(d.apply(p, ApplyOptions{})), Refused, RuleDecimals)
-	d.s.wantCreates(0)
+	was := d.money
+	for n, states := range []string{"", "1 accepted"} { // before the run, and after it
+		d.money = testMoney
+		tally, err := d.apply(p, ApplyOptions{})
+		wantKind(t, err, Refused, RuleDecimals)
+		tally.want(t, states)
+		d.s.wantCreates(n)
+		d.money = was
+		d.mustApply(p, ApplyOptions{})
+	}
 	for n, want := range map[int]string{money.Unknown: "no decimals known", 0: "0 decimals", 1: "1 decimal", 2: "2 decimals"} {
 		if got := decimalsText(n); got != want {
 			t.Errorf("%d: %s, want %s", n, got, want)
