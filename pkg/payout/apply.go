@@ -49,7 +49,7 @@ type ApplyOptions struct {
 	AllowDuplicate bool    // send a row even if an unknown order has the same content
 	DryRun         bool    // only for Due: nothing is recorded but that a process has died
 	AlreadyPaid    int     // how many orders may have been accepted before, other than by this run; for Apply
-	// Approvals are the files of signatures over the plan; nil: all files next to the plan whose names begin
+	// Approvals are the files of signatures over the plan; empty: all files next to the plan whose names begin
 	// with its name and end with .sig. If the run has begun, the signatures in the journal count too.
 	Approvals []string
 	// called with the states of the orders from time to time, and at the end; may be nil

@@ -77,6 +77,10 @@ const (
 	RuleFrozen       = "frozen"
 	RulePaidBefore   = "paid_before"
 	RuleApproval     = "approval"
+
+	RuleLimit     = money.RuleLimit
+	RuleAllowList = money.RuleAllowList
+	RuleAddress   = money.RuleAddress
 )
 
 // An Error says why something was not done, or may not have been done. It is the only error type of this
