@@ -116,6 +116,9 @@ func (t *tx) claimAs(a *lockedAccount, old Record, c Claim) (Ticket, error) {
 	if old.State == "" && c.Run != "" { // the row of a run makes no order
 		return Ticket{}, &Error{Kind: NotFound, OrderID: c.OrderID}
 	}
+	if old.State != "" && old.Run == "" && !old.Content.Same(c.Content) { // a single attempt does not take it from its run
+		old.Run = one[string](t, `SELECT name FROM runs JOIN run_rows ON run_id = runs.id WHERE account = ?1 AND order_row = ?2 AND began <> '' ORDER BY runs.id DESC LIMIT 1`, a.id, old.row)
+	}
 	e := claimed{Claim: c, at: t.at, moment: t.moment, by: t.j.person(), sender: t.j.sender}
 	if _, _, err := next(old, e); err != nil {
 		return Ticket{}, err

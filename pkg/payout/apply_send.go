@@ -335,10 +335,6 @@ func (s *sending) notClaimed(r dueRow, err error) {
 		s.stop(s.becameUnknown())
 	case exists && e.Same:
 		s.handed.Store(e.Order.OrderID, true)
-	case exists:
-		o := e.Order
-		s.stop(refused(RuleOrderID, "order %s was given other content since the run began: %s",
-			o.OrderID, describe(s.sender.money, o.Content)).hint("see what happened", "journal", "show", o.OrderID))
 	case duplicate && s.options.KeepGoing:
 		s.note(duplicateOf(r.ExternalOrderID, e.Order).Msg)
 	case duplicate:

@@ -781,18 +781,22 @@ func TestDryRunSendsNothing(t *testing.T) {
 }
 
 // TestRunStopsAt checks that a run sends what its plan says or nothing, if an order of it is paid with another
-// content, gets another content during the run, or its account is renamed.
+// content, is to get another content during the run, or its account is renamed.
 func TestRunStopsAt(t *testing.T) {
 	for want, tt := range map[string]struct {
 		arrange func(d *desk)
 		sent    []string
 	}{
 		"conflict": {arrange: func(d *desk) { d.takes("102"); d.s.rows[0]["address"] = "elsewhere" }},
-		"refused/" + RuleOrderID: {sent: []string{"101", "102"}, arrange: func(d *desk) {
+		"": {sent: []string{"101", "102", "103"}, arrange: func(d *desk) {
 			changed, other := asked("103"), d.another()
 			changed.request.Amount.Minor = 1
-			d.bring(asked("103"), outRejected) // before the run, and so not as one of its rows
-			d.s.onCreate = during("102", func() { other.bring(changed, outRejected) })
+			d.bring(asked("103"), outRejected) // before the run, which has not planned it
+			d.s.onCreate = during("102", func() {
+				if err := errorOf(other.ledger.Claim(t.Context(), other.claim(changed))); !errors.Is(err, journal.Exists) {
+					t.Error(err)
+				}
+			})
 		}},
 		"refused/" + RuleAccount: {arrange: func(d *desk) { // with the running sender's own journal, as if by another process
 			d.onPage(3, func() {
@@ -823,9 +827,12 @@ func TestRowIsNoOtherWithdrawal(t *testing.T) {
 	p := d.plan(nil, due("101"))
 	x, tally := d.begun(p, ApplyOptions{})
 	other.request.Amount.Minor++
-	wantKind(t, errorOf(d.send(other)), Refused, RuleOrderID, "may still pay it as it was", "payout status "+p.Name())
-	if err := errorOf(d.ledger.Claim(t.Context(), d.claim(other))); !errors.Is(err, journal.Exists) {
-		t.Error(err)
+	for range 2 {
+		wantKind(t, errorOf(d.send(other)), Refused, RuleOrderID, "may still pay it as it was", "payout status "+p.Name())
+		if err := errorOf(d.ledger.Claim(t.Context(), d.claim(other))); !errors.Is(err, journal.Exists) {
+			t.Error(err)
+		}
+		d.bring(asked("101"), outNotLeft) // a single attempt leaves it to its run
 	}
 	ok(t, x.Send(t.Context(), t.Context(), tally))
 	d.wantArrived("101")
