@@ -68,10 +68,10 @@ func Bugs() []Patch {
 		o.State == StateUnknown && mutant("resend-unknown")
 `},
 		{"pkg/payout/lookup.go", `
-	case send && !q.never:
+	case send && (!q.never || q.accepted.OrderIDs[o.OrderID]):
 `, `
 	case mutant("retry-blind") && o.State == StateRejected:
-	case send && !q.never:
+	case send && (!q.never || q.accepted.OrderIDs[o.OrderID]):
 `},
 		{"internal/journal/run.go", `
 		place, piece = place+len(piece), piece[:0]

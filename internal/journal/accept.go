@@ -27,7 +27,7 @@ const (
 // Exceptions are what persons have accepted about an account, or accept with one decision.
 type Exceptions struct {
 	Withdrawals map[string]bool // by the id or, without one, the text of the record
-	OrderIDs    []string        // that they show, and the journal did not have
+	OrderIDs    map[string]bool // that they show, and the journal did not have
 	Surplus     int64           // how many withdrawals the list counts and does not show
 	NoList      bool            // the service does not show its list
 }
@@ -39,13 +39,13 @@ func (l *Ledger) Exceptions(ctx context.Context) (a Exceptions, err error) {
 }
 
 func (t *tx) exceptions(account int64) (a Exceptions) {
-	a.Withdrawals = map[string]bool{}
+	a.Withdrawals, a.OrderIDs = map[string]bool{}, map[string]bool{}
 	for accepted := range each(t, pair[string], `SELECT what, subject FROM acceptances WHERE account = ?1 ORDER BY id`, account) {
 		switch what, subject := accepted[0], accepted[1]; what {
 		case acceptedWithdrawal:
 			a.Withdrawals[restored(subject)] = true
 		case acceptedOrder:
-			a.OrderIDs = append(a.OrderIDs, subject)
+			a.OrderIDs[subject] = true
 		case acceptedSurplus:
 			a.Surplus, _ = strconv.ParseInt(subject, 10, 64)
 			a.NoList = false // it follows if it was accepted again
@@ -73,7 +73,7 @@ func (l *Ledger) Accept(ctx context.Context, a Exceptions, reason string) error 
 	for _, id := range slices.Sorted(maps.Keys(a.Withdrawals)) {
 		subjects = append(subjects, [2]string{acceptedWithdrawal, id})
 	}
-	for _, id := range a.OrderIDs {
+	for _, id := range slices.Sorted(maps.Keys(a.OrderIDs)) {
 		subjects = append(subjects, [2]string{acceptedOrder, id})
 	}
 	return l.accept(ctx, reason, subjects, (*tx).agree)

@@ -219,13 +219,15 @@ func (s *Sender) Accept(ctx context.Context, c Comparison, reason string) (err e
 	if !c.whole {
 		return failed(Invalid, "only a comparison of the whole list can be accepted").hint("compare without a period")
 	}
-	a := journal.Exceptions{Withdrawals: map[string]bool{}, Surplus: c.counted, NoList: c.NoList != nil}
+	a := journal.Exceptions{Withdrawals: map[string]bool{}, OrderIDs: map[string]bool{}, Surplus: c.counted, NoList: c.NoList != nil}
 	for _, d := range c.Differences {
 		if d.Order == nil || !d.Missing() {
 			a.Withdrawals[d.mark] = true
 		}
 		if d.Order == nil && d.Record != nil {
-			a.OrderIDs = append(a.OrderIDs, listed{Withdrawal: *d.Record}.orderIDs()...)
+			for _, id := range (listed{Withdrawal: *d.Record}).orderIDs() {
+				a.OrderIDs[id] = true
+			}
 		}
 	}
 	return accountChanged(s.ledger.Accept(ctx, a, reason))

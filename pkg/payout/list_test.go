@@ -320,6 +320,7 @@ func TestAcceptedIsSought(t *testing.T) {
 			d.options.Lookup = LookupNever
 		}
 		wantErr(t, errorOf(d.send(asked("4711"))), want)
+		wantErr(t, errorOf(d.apply(d.plan(nil, due("4711")), ApplyOptions{})), want)
 		if d.s.wantCreates(creates); slices.Contains(d.s.from, "since") {
 			t.Error("only a part of the list was read")
 		}

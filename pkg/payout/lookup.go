@@ -22,7 +22,7 @@ type question struct {
 
 	// Before orders are sent:
 	status  journal.AccountStatus
-	never   bool // only what is unknown is looked up
+	never   bool // only what is unknown, or what a person has accepted, is looked up
 	unasked bool // an order that counts as not taken is not asked about; if the list has it, it becomes unknown
 	sends   bool // some are to be sent
 }
@@ -61,6 +61,9 @@ func (s *Sender) newLookup(ctx context.Context) (*question, error) {
 	if q.status, err = s.ledger.Status(ctx); q.status.Restored {
 		q.never, q.from = false, ""
 	}
+	if err == nil && q.never {
+		q.accepted, err = s.ledger.Exceptions(ctx)
+	}
 	return q, err
 }
 
@@ -69,7 +72,7 @@ func (q *question) addRow(o journal.Record, w *api.CreateWithdrawal, send bool) 
 	switch {
 	case o.State == StateUnknown:
 		q.add(o)
-	case send && !q.never:
+	case send && (!q.never || q.accepted.OrderIDs[o.OrderID]):
 		q.sends = true
 		if q.seek(w); o.InDoubt() { // the attempt in doubt is as old as the order
 			q.from = q.sender.since(q.from, o)
@@ -110,7 +113,7 @@ func (q *question) ask(ctx context.Context) (found answer, err error) {
 
 // acceptedOrders returns which of the sought order ids are those of withdrawals that a person has accepted on the list.
 func (q *question) acceptedOrders() []string {
-	return slices.DeleteFunc(slices.Clone(q.accepted.OrderIDs), func(id string) bool { return q.sought[parseID(id)] == nil })
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(q.accepted.OrderIDs)), func(id string) bool { return q.sought[parseID(id)] == nil })
 }
 
 // lookup asks the service's list for a withdrawal that it may have without the journal's knowledge. It reads
