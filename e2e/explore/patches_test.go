@@ -256,6 +256,11 @@ var patches = []overlay.Patch{
 `, New: `
 		if batch[other.Run] && other.Run != a.plan.Name() && !mutant("batch-together") {
 `},
+	{File: "internal/journal/run.go", Old: `
+	if r.Since == "" {
+`, New: `
+	if r.Since == "" || mutant("batch-together") {
+`},
 	{File: "internal/journal/claim.go", Old: `
 	if err := t.stillNewest(a.id, c.Run, c.Batch, c.Run); err != nil {
 `, New: `

@@ -127,7 +127,11 @@ func TestBeginRunOfABatch(t *testing.T) {
 			second := Run{Name: "beef", Digest: "beef", Batch: "may", Since: since}
 			wantErr(t, "since "+since, BatchChanged)(j.BeginRun(t.Context(), second, rows(row("3"))))
 		}
-		mustBegin(t, j, Run{Name: "beef", Digest: "beef", Batch: "may", Since: "cafe"}, row("3"))
+		beef := Run{Name: "beef", Digest: "beef", Batch: "may", Since: "cafe"}
+		ticket := mustClaim(t, j, claim("1"))
+		wantErr(t, "a row of the first one is sent", BatchChanged)(j.BeginRun(t.Context(), beef, rows(row("3"))))
+		mustFinish(t, j, ticket, Outcome{Ending: order.SaidNothing, Reason: "no connection"})
+		mustBegin(t, j, beef, row("3"))
 		first := Run{Name: "cafe", Digest: "cafe", Batch: "may"}
 		wantErr(t, "the first one goes on", BatchChanged)(j.BeginRun(t.Context(), first, rows()))
 		older := Claim{Row: Row{OrderID: "1", Content: row("1").Content}, Key: "key1", Run: "cafe", Batch: "may", SameContent: true}

@@ -100,6 +100,34 @@ func (a *Applier) checkBatch(ctx context.Context) error {
 	return a.checkBatchIdle(ctx, batch)
 }
 
+// checkSince refuses a plan that has not begun if a row that it lacks may have been paid since it was made.
+func (a *Applier) checkSince(ctx context.Context) error {
+	plan := a.plan
+	if a.Begun() {
+		return nil
+	}
+	gone, err := a.sender.ledger.GoneOn(ctx, journal.Run{Since: plan.Since, Made: plan.Made})
+	if err != nil || len(gone) == 0 {
+		return err
+	}
+	own := map[string]bool{}
+	for _, r := range plan.Rows {
+		own[r.ExternalOrderID] = true
+	}
+	for _, o := range gone {
+		if own[o.OrderID] {
+			continue
+		}
+		e := refused(RuleBatchChanged, "order %s of run %s, which the plan lacks, is %s, and may have been sent since the plan was made",
+			o.OrderID, plan.Since, stateText(o.State)).about(o.OrderID, o.ID)
+		if o.State == StateUnknown || o.State == StateConflict {
+			return e.hint("find out first what became of it with", "payout", "reconcile", plan.Since)
+		}
+		return e.hint("make a new plan from the file, and look at what has changed since run " + plan.Since)
+	}
+	return nil
+}
+
 // checkBatchIdle refuses the plan while another one of the runs of its batch is being applied: a row that differs
 // between the two would be paid under both.
 func (a *Applier) checkBatchIdle(ctx context.Context, batch map[string]bool) error {

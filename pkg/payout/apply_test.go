@@ -599,10 +599,11 @@ func TestOnePlanOfABatchInOneProcess(t *testing.T) {
 		ok(t, newer.Send(t.Context(), t.Context(), all))
 		wantKind(t, older.Send(t.Context(), t.Context(), left), Refused, RuleBatchChanged)
 		d.s.wantCreates(1)
-		third := d.plan(may(newer.plan.Name()), due("10"), due("11"))
+		third := d.plan(may(newer.plan.Name()), due("9"), due("10"), due("11"))
 		x, rows := d.begun(third, ApplyOptions{})
-		fourth := d.plan(may(third.Name()), due("12"))
+		fourth := d.plan(may(third.Name()), due("9"), due("12"))
 		y := d.applier(fourth, ApplyOptions{})
+		d.clock.move(time.Second)
 		d.s.answer(func() (int, string, bool) {
 			tried++
 			_, preparing := d.Applier(t.Context(), fourth, ApplyOptions{})
@@ -617,7 +618,11 @@ func TestOnePlanOfABatchInOneProcess(t *testing.T) {
 			t.Fatal(err, tried)
 		}
 		d.s.answer(nil)
-		d.mustApply(fourth, ApplyOptions{}) // once the others are sent, it can be
+		wantKind(t, y.Begin(t.Context(), 0), Refused, RuleBatchChanged, "lacks order 10") // which may be what 12 corrects
+		for _, next := range []string{"make a new plan", "payout reconcile " + third.Name()} {
+			wantKind(t, errorOf(d.Applier(t.Context(), fourth, ApplyOptions{DryRun: true})), Refused, RuleBatchChanged, next)
+			d.settles(journal.Evidence{OrderID: "10", Withdrawal: "w0", Content: contentOf(asked("10").request)}) // a conflict
+		}
 	})
 }
 
