@@ -50,9 +50,9 @@ func (c Comparison) Clean() bool {
 
 // Compare compares the journal with the service's list. filter restricts the list to a period, and f
 // restricts the journal to the same period. An order of the journal is compared if the service has accepted
-// it. Compare settles no order. But as in every reading, an order that counted as not taken becomes unknown
-// if the list has it. If the whole journal and list agree, nothing that was noted about the account keeps it
-// from sending any more.
+// it. If the list of the period lacks one, or is refused, the whole list is compared. Compare settles no order.
+// But as in every reading, an order that counted as not taken becomes unknown if the list has it. If the whole
+// journal and list agree, nothing that was noted about the account keeps it from sending any more.
 func (s *Sender) Compare(ctx context.Context, filter api.WithdrawalFilter, f Filter) (c Comparison, err error) {
 	defer func() {
 		c.made = err == nil
@@ -103,6 +103,8 @@ func (s *Sender) Compare(ctx context.Context, filter api.WithdrawalFilter, f Fil
 		case !isTaken(o) || x.r.has(o.ID):
 		case accepted.Withdrawals[o.ID]:
 			c.Accepted++
+		case x.r.filter.From+x.r.filter.To != "": // the service may understand the period in another way
+			return s.Compare(ctx, api.WithdrawalFilter{}, f)
 		default:
 			c.Differences = append(c.Differences,
 				Difference{onlyHere, &o.Order, nil, "the service's list does not have withdrawal " + o.ID, o.ID})

@@ -103,22 +103,25 @@ func TestAcceptanceEnds(t *testing.T) {
 }
 
 // TestRefusedHalfWay checks that a list of which a part was shown, and the rest refused, is not taken for one that is
-// never shown.
+// never shown. With a time, the part is what the time is checked with.
 func TestRefusedHalfWay(t *testing.T) {
-	d := deskInDoubt(t, "10")
-	n := 0
-	d.s.set(func() {
-		d.s.listFail = func() (int, string) { return map[bool]int{true: -1, false: 404}[n == 1], envelope }
-		d.s.onList = func(page, size int) ([]row, int, int) {
-			items, pages, total := d.s.cut(page, size)
-			return items, pages, total + 1
-		}
-	})
-	compared, err := d.Compare(t.Context(), api.WithdrawalFilter{}, Filter{})
-	ok(t, err)
-	ok(t, d.Accept(t.Context(), compared, "the provider knows"))
-	d.s.set(func() { d.s.onFirst = func() { n++ } })
-	wantKind(t, errorOf(d.Reconcile(t.Context(), "10")), Unknown, "")
+	for _, since := range []string{"", "since"} {
+		d := deskInDoubt(t, "10")
+		n := 0
+		d.options.Since = since
+		d.s.set(func() {
+			d.s.listFail = func() (int, string) { return map[bool]int{true: -1, false: 404}[n == 1], envelope }
+			d.s.onList = func(page, size int) ([]row, int, int) {
+				items, pages, total := d.s.cut(page, size)
+				return items, pages, total + 1
+			}
+		})
+		compared, err := d.Compare(t.Context(), api.WithdrawalFilter{}, Filter{})
+		ok(t, err)
+		ok(t, d.Accept(t.Context(), compared, "the provider knows"))
+		d.s.set(func() { d.s.onFirst = func() { n++ } })
+		wantKind(t, errorOf(d.Reconcile(t.Context(), "10")), Unknown, "")
+	}
 }
 
 // TestWholeListIsCompared checks that only a comparison of the whole list ends the protection of a restored journal.

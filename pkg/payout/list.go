@@ -100,8 +100,8 @@ func lasting(format string, args ...any) *lack {
 }
 
 // read reads the list once. It asks for smaller pages if the service refuses the size, which the interface
-// does not show. The error is a *lack if the reading does not count. It is nil if the reading is complete, or if
-// see has enough.
+// does not show, and for the whole list if it refuses the period. The error is a *lack if the reading does not
+// count. It is nil if the reading is complete, or if see has enough.
 func (r *reading) read(ctx context.Context, s *Sender) error {
 	r.ids, r.seed, r.newestSeen = map[uint64]bool{}, maphash.MakeSeed(), r.newest == nil
 	var refusal error
@@ -111,6 +111,10 @@ func (r *reading) read(ctx context.Context, s *Sender) error {
 			return err
 		}
 		refusal = cmp.Or(refusal, err)
+	}
+	if r.filter.From+r.filter.To != "" {
+		r.filter = api.WithdrawalFilter{}
+		return r.read(ctx, s)
 	}
 	return refusal
 }
@@ -385,7 +389,7 @@ func (s *Sender) ask(ctx context.Context, q *question) (answer, error) {
 		return agree, err
 	})
 	switch {
-	case rejects(err) && last.accepted.NoList && before == nil: // a person has accepted that the service shows none
+	case rejects(err) && last.accepted.NoList && before == nil && since == "": // it shows nothing, as a person has accepted
 		found := newAnswer()
 		found.none = true
 		return found, nil

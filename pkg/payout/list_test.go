@@ -276,15 +276,26 @@ func TestSinceTheFirstAttempt(t *testing.T) {
 	}
 }
 
-// TestFilterIsProven checks that a time that the service takes for another one hides no payment: the list is
-// read whole then.
+// TestFilterIsProven checks that a time that the service takes for another one, or refuses, hides no payment: the list
+// is read whole then, and that a person has accepted that there is none does not count.
 func TestFilterIsProven(t *testing.T) {
-	d := newDesk(t)
-	d.hidesOld()
-	d.takes("4711")
-	d.send(asked("4711"))
-	d.wantState("4711", StateAccepted)
-	d.s.wantCreates(0)
+	for _, refused := range []bool{false, true} {
+		d := newDesk(t)
+		ok(t, d.Accept(t.Context(), Comparison{NoList: errors.New("no list")}, "x"))
+		d.hidesOld()
+		d.s.listFail = func() (int, string) {
+			return map[bool]int{false: -1, true: 400}[refused && d.s.from[len(d.s.from)-1] != ""], envelope
+		}
+		d.takes("4711")
+		d.send(asked("4711"))
+		d.wantState("4711", StateAccepted)
+		d.s.wantCreates(0)
+		statuses, err := d.Live(t.Context(), Filter{})
+		compared, failed := d.Compare(t.Context(), api.WithdrawalFilter{From: "since"}, Filter{})
+		if err = errors.Join(err, failed); err != nil || len(statuses) != 1 || !compared.Clean() {
+			t.Errorf("got %v, %+v, %v", statuses, compared, err)
+		}
+	}
 }
 
 // TestStartIsChecked checks which withdrawals a list from noon on must show, and when it is read whole.

@@ -167,6 +167,9 @@ func (s *service) list(page, size int, from string) (status int, answer string) 
 	if s.onFirst != nil && page == s.base {
 		s.onFirst()
 	}
+	if page == s.base {
+		s.from = append(s.from, from)
+	}
 	if s.listFail != nil {
 		if status, answer := s.listFail(); status >= 0 {
 			return status, answer
@@ -174,9 +177,6 @@ func (s *service) list(page, size int, from string) (status int, answer string) 
 	}
 	if s.maxSize > 0 && size > s.maxSize || s.strict && page < s.base {
 		return 400, envelope
-	}
-	if page == s.base {
-		s.from = append(s.from, from)
 	}
 	items, pageCount, total := s.cut(page, size)
 	if s.onList != nil {

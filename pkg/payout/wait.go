@@ -239,22 +239,21 @@ func among(name string, names []string) bool {
 	return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) })
 }
 
-// Live returns the service's status of the orders that a filter chooses, by withdrawal id, from one complete
-// scan of the list. It leaves out orders that have no withdrawal, or that are not on the list. If no scan was
-// complete, the error is an *Error.
+// Live returns the service's status of the orders that a filter chooses, by withdrawal id, from one reading of
+// the list, which ends once it has shown them all. It leaves out orders that have no withdrawal, or that are not
+// on the list. If no reading was complete, the error is an *Error.
 func (s *Sender) Live(ctx context.Context, f Filter) (statuses map[string]string, err error) {
 	defer toError(&err)
 	if f, err = s.named(ctx, f); err != nil {
 		return nil, err
 	}
-	sought, from := map[string]bool{}, s.options.Since
+	sought := map[string]bool{}
 	for o, err := range s.ledger.Orders(ctx, f) {
 		if err != nil {
 			return nil, err
 		}
 		if o.ID != "" {
 			sought[o.ID] = true
-			from = s.since(from, o)
 		}
 	}
 	if err := s.verifyKey(ctx); err != nil || len(sought) == 0 {
@@ -263,11 +262,11 @@ func (s *Sender) Live(ctx context.Context, f Filter) (statuses map[string]string
 	var r *reading
 	err = s.readUntil(ctx, func(journal.AccountStatus) (*reading, error) {
 		statuses = map[string]string{}
-		r = &reading{filter: api.WithdrawalFilter{From: from}, anyTotal: true, see: func(w listed) bool {
+		r = &reading{anyTotal: true, see: func(w listed) bool {
 			if sought[w.ID] {
 				statuses[w.ID] = w.Current
 			}
-			return true
+			return len(statuses) < len(sought)
 		}}
 		return r, nil
 	}, completely)
