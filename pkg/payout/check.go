@@ -38,7 +38,7 @@ type Comparison struct {
 	// NoList is the error of a service that does not show its list; nil: it does.
 	NoList error
 
-	counted     int64 // Surplus with those accepted before
+	Hidden      int64 // Surplus with those accepted before
 	made, whole bool  // without an error; and of the whole list
 }
 
@@ -74,15 +74,15 @@ func (s *Sender) Compare(ctx context.Context, filter api.WithdrawalFilter, f Fil
 		return x.r, nil
 	}, func(*reading, *lack) (bool, error) { return true, x.flush() })
 	if rejects(err) {
-		return Comparison{NoList: notShown(err), counted: x.r.accepted.Surplus}, nil
+		return Comparison{NoList: notShown(err), Hidden: x.r.accepted.Surplus}, nil
 	}
 	if err != nil {
 		return c, err
 	}
 	c = x.found
 	accepted := x.r.accepted
-	c.counted = max(0, x.r.total-int64(len(x.r.ids)))
-	c.Surplus = max(0, c.counted-accepted.Surplus)
+	c.Hidden = max(0, x.r.total-int64(len(x.r.ids)))
+	c.Surplus = max(0, c.Hidden-accepted.Surplus)
 	for i, d := range c.Differences { // as the reading has left it
 		if d.Missing() && d.Order != nil {
 			o, err := s.ledger.Order(ctx, d.Order.OrderID)
@@ -221,7 +221,7 @@ func (s *Sender) Accept(ctx context.Context, c Comparison, reason string) (err e
 	if !c.whole {
 		return failed(Invalid, "only a comparison of the whole list can be accepted").hint("compare without a period")
 	}
-	a := journal.Exceptions{Withdrawals: map[string]bool{}, OrderIDs: map[string]bool{}, Surplus: c.counted, NoList: c.NoList != nil}
+	a := journal.Exceptions{Withdrawals: map[string]bool{}, OrderIDs: map[string]bool{}, Surplus: c.Hidden, NoList: c.NoList != nil}
 	for _, d := range c.Differences {
 		if d.Order == nil || !d.Missing() {
 			a.Withdrawals[d.mark] = true

@@ -52,6 +52,9 @@ func checkCommand(a *cmdutil.App) *cobra.Command {
 		if n := compared.Accepted; n > 0 {
 			s.Note("%s accepted before, and left out", cmdutil.CountOf(n, "difference"))
 		}
+		if n := compared.Hidden - compared.Surplus; n > 0 {
+			s.Note("accepted before: %s that the list counts and does not show", cmdutil.CountOf(int(n), "withdrawal"))
+		}
 		period := from+to != ""
 		if s.Cmd.Flags().Changed("accept") {
 			err = acceptDifferences(s, sender, compared, accept)
@@ -109,7 +112,11 @@ func acceptDifferences(s *cmdutil.Session, sender *payout.Sender, c payout.Compa
 	if c.NoList != nil {
 		return s.Note("accepted although the list cannot prove it: what another copy of this journal has sent would be sent again")
 	}
-	return s.Note("accepted: %s", cmdutil.CountOf(len(c.Differences), "difference"))
+	accepted := cmdutil.CountOf(len(c.Differences), "difference")
+	if c.Hidden > 0 {
+		accepted += fmt.Sprintf(", and %s that the list counts and does not show", cmdutil.CountOf(int(c.Hidden), "withdrawal"))
+	}
+	return s.Note("accepted: %s", accepted)
 }
 
 // noteAgreement notes that nothing differs, and which orders are unknown: whether the service's list has an unknown
