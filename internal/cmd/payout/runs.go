@@ -304,7 +304,7 @@ func reconcileCommand(a *cmdutil.App) *cobra.Command {
 		}
 		printed := out.Slice(settled.Results)
 		if len(settled.Results) == 0 && run.Name == "" {
-			s.Note("nothing is unknown")
+			s.Note("no order of a run is unknown")
 		} else if len(settled.Results) == 0 {
 			s.Note("nothing is unknown; %s compared with the list, and nothing differs",
 				countWas(settled.Held, "order"))
