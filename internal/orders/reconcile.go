@@ -42,13 +42,16 @@ func Reconciled(results []payout.Result, resolve ...string) error {
 		if len(unknown) > 1 {
 			it, them, each, which = "they", "them", " of each", "ORDER..."
 		}
+		why = fmt.Sprintf("not on the service's list, which proves nothing: the list may miss %s, or %s may arrive late", them, it)
+		if results[0].NoList {
+			why = "unknown, and the service shows no list: only its provider knows what became of " + them
+		}
 		when := ""
 		if last.Wait > 0 {
 			when = "in " + last.WaitText() + " (settle_after in the profile) "
 		}
 		return &exit.Error{Code: exit.Unknown, About: exit.AboutOrders(unknown...),
-			Msg: fmt.Sprintf("%s not on the service's list, which proves nothing: the list may miss %s, or %s may arrive late",
-				cmdutil.IsOrAre("order", unknown), them, it),
+			Msg: cmdutil.IsOrAre("order", unknown) + " " + why,
 			Hint: payout.NewHint("run this again later, or "+when+"say what you know"+each+
 				", with --paid-as ID in place of --not-sent if it was paid",
 				append(resolve, which, "--not-sent", "--reason", "TEXT")...)}

@@ -43,6 +43,9 @@ func ResolveCommand(a *cmdutil.App, short string) *cobra.Command {
 		if checked.Undated {
 			s.Note("the service's answers have no date, so its clock and this machine's could not be compared: check that this one is right")
 		}
+		if checked.NoList {
+			s.Note("the service shows no list: only your word says that this was not sent, and what the service has would be paid twice")
+		}
 		if err := confirmDecision(s, checked); err != nil {
 			return err
 		}

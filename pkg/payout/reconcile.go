@@ -13,6 +13,7 @@ import (
 type Result struct {
 	Order  Order
 	Listed bool   // the order is on the service's list
+	NoList bool   // the service shows no list, as a person has accepted, so nothing is known of an unknown order
 	Note   string // what could not be compared
 	Status string // the service's status, if the order is listed
 	Agrees bool   // the order is in conflict, and the list now shows it as it was sent; only a person can settle that
@@ -97,7 +98,7 @@ func (s *Sender) settle(ctx context.Context, q *question, orders []journal.Recor
 		return nil, found, err
 	}
 	for _, o := range orders {
-		r, err := s.settleOne(ctx, o, found.records[o.OrderID])
+		r, err := s.settleOne(ctx, o, found)
 		if err != nil {
 			return results, found, err
 		}
@@ -111,8 +112,9 @@ func (s *Sender) settle(ctx context.Context, q *question, orders []journal.Recor
 
 // settleOne records what the list says about an order. Usually there is nothing to record, because the order
 // was accepted and is on the list.
-func (s *Sender) settleOne(ctx context.Context, o journal.Record, records []record) (r Result, err error) {
-	r = Result{Order: o.Order, Listed: len(records) > 0}
+func (s *Sender) settleOne(ctx context.Context, o journal.Record, found answer) (r Result, err error) {
+	records := found.records[o.OrderID]
+	r = Result{Order: o.Order, Listed: len(records) > 0, NoList: found.none}
 	if !r.Listed {
 		return r, nil
 	}
@@ -258,7 +260,7 @@ func (s *Sender) ReconcileRun(ctx context.Context, run string) (settled Settled,
 		case o.State == StateSending, o.Sent.After(begun.At), accepted && len(records) == 0:
 			err = s.leaveOut(ctx, o, records, &settled)
 		default:
-			err = s.settleInRun(ctx, o, records, &settled)
+			err = s.settleInRun(ctx, o, found, &settled)
 		}
 		if err != nil {
 			return settled, stayUnknown(q.unknown, err)
@@ -291,9 +293,9 @@ func (s *Sender) leaveOut(ctx context.Context, o journal.Record, records []recor
 }
 
 // settleInRun compares an order with the list, and adds it to the results if they have such orders.
-func (s *Sender) settleInRun(ctx context.Context, o journal.Record, records []record, settled *Settled) error {
+func (s *Sender) settleInRun(ctx context.Context, o journal.Record, found answer, settled *Settled) error {
 	settled.Held++
-	r, err := s.settleOne(ctx, o, records)
+	r, err := s.settleOne(ctx, o, found)
 	if err != nil {
 		return err
 	}

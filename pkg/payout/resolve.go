@@ -36,6 +36,8 @@ type Checked struct {
 	// Undated reports that no answer of the service had a date, so its clock was not compared with this
 	// machine's.
 	Undated bool
+	// NoList reports that the service shows no list: only the person says that nothing was sent.
+	NoList bool
 
 	orders []journal.Record
 }
@@ -186,6 +188,7 @@ func (s *Sender) checkNotSent(ctx context.Context, c Checked) (Checked, error) {
 	if err := found.undecided(c.OrderIDs...); err != nil {
 		return c, err
 	}
+	c.NoList = found.none
 	switch {
 	case skew.Abs() <= mostSkew:
 	case !c.AlthoughClock:
