@@ -130,7 +130,7 @@ func (q *question) see(a *answer, w listed, foreign bool) {
 		r = w.record()
 		switch {
 		case q.sought[n] == nil: // it may be an order whose id does not fit into 32 bits at the service
-			mayBeAny = q.sender.differs(contentOf(*q.sought[whole]), r) == ""
+			mayBeAny = differs(Order{Content: contentOf(*q.sought[whole])}, r) == ""
 		case foreign && !accepted:
 			a.foreign[id] = r
 		case foreign:
@@ -144,7 +144,7 @@ func (q *question) see(a *answer, w listed, foreign bool) {
 		a.nameless[w.mark()] = w.String()
 		r = recordOf(w.Withdrawal)
 		for _, id := range q.unknown {
-			if w.ID != "" && q.sender.differs(contentOf(*q.sought[parseID(id)]), r) == "" {
+			if w.ID != "" && differs(Order{Content: contentOf(*q.sought[parseID(id)])}, r) == "" {
 				a.alike[id] = w.ID
 			}
 		}

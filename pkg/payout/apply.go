@@ -338,7 +338,7 @@ func (a *Applier) settleListed(ctx context.Context) (Tally, error) {
 // settle records what the list says about an order and returns it. Before the run has begun, it records
 // nothing.
 func (a *Applier) settle(ctx context.Context, o journal.Record, records []record, t *Tally) (journal.Record, error) {
-	e := a.sender.evidence(o.OrderID, o.Content, records)
+	e := evidence(o, records)
 	switch {
 	case a.Begun():
 		var err error

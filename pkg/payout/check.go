@@ -190,7 +190,7 @@ func (x *comparing) compare(w listed, holders, named map[string]journal.Record) 
 
 func (x *comparing) whyDifferent(o journal.Record, w listed) string {
 	r := w.record()
-	why := x.s.differs(o.Content, r)
+	why := differs(o.Order, r)
 	named := len(r.numbers) == 0 && o.Resolved != nil // a person has said which withdrawal it is
 	switch {
 	case why != "":

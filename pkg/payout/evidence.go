@@ -13,6 +13,7 @@ import (
 
 	"example.com/till/internal/address"
 	"example.com/till/internal/journal"
+	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout/sheet"
 )
@@ -98,11 +99,11 @@ func cutTo32(n int64) []int64 {
 }
 
 // evidence returns what the records with an order's id say about the order.
-func (s *Sender) evidence(orderID string, content Content, records []record) journal.Evidence {
-	e := journal.Evidence{OrderID: orderID, Withdrawal: records[0].id, Dated: records[0].dated, Content: content}
+func evidence(o journal.Record, records []record) journal.Evidence {
+	e := journal.Evidence{OrderID: o.OrderID, Withdrawal: records[0].id, Dated: records[0].dated, Content: o.Content}
 	var ids []string
 	for _, r := range records {
-		e.Differs = cmp.Or(e.Differs, s.differs(content, r))
+		e.Differs = cmp.Or(e.Differs, differs(o.Order, r))
 		if !slices.Contains(ids, r.id) {
 			ids = append(ids, r.id)
 		}
@@ -115,8 +116,10 @@ func (s *Sender) evidence(orderID string, content Content, records []record) jou
 }
 
 // differs says how a record differs from what was sent; empty: it does not, in any field that can be
-// compared.
-func (s *Sender) differs(c Content, r record) string {
+// compared. A decision holds while this text is the same, so amounts have the decimals with which the order
+// was sent.
+func differs(o Order, r record) string {
+	c := o.Content
 	readable := func(field string) bool { return !slices.Contains(r.unread, field) }
 	switch {
 	case r.disagrees():
@@ -125,7 +128,8 @@ func (s *Sender) differs(c Content, r record) string {
 		return fmt.Sprintf("its currency is %s %s, and not %s %s", r.currency.Kind, r.currency.Code, c.Currency.Kind,
 			c.Currency.Code)
 	case sameUnit(r.amount, c.Amount) && r.amount.Minor != c.Amount.Minor:
-		return fmt.Sprintf("its amount is %s, and not %s", s.money.Format(r.amount), s.money.Format(c.Amount))
+		then := money.NewRegistry().As(c.Amount.Unit(), o.DecimalsSent())
+		return fmt.Sprintf("its amount is %s, and not %s", then.Format(r.amount), then.Format(c.Amount))
 	case readable("address") && address.Canonical(r.address) != address.Canonical(c.Address):
 		return fmt.Sprintf("its address is %q, and not %q", r.address, c.Address)
 	case r.memo != nil && readable("memo") && *r.memo != c.Memo:

@@ -156,7 +156,7 @@ func (s *Sender) lookup(ctx context.Context, w withdrawal) (sent Sent, found boo
 		return Sent{}, false, err
 	}
 	mine := o.Content
-	if o, err = s.recordEvidence(ctx, s.evidence(o.OrderID, mine, records)); err != nil {
+	if o, err = s.recordEvidence(ctx, evidence(o, records)); err != nil {
 		return Sent{}, false, err
 	}
 	if o.State == StateConflict {
@@ -215,13 +215,13 @@ func (s *Sender) checkNew(ctx context.Context, w withdrawal, status journal.Acco
 	}
 	var same record
 	var r *reading
-	content, oldest := contentOf(w.request), s.now().Add(-w.window-SinceMargin)
+	mine, oldest := Order{Content: contentOf(w.request)}, s.now().Add(-w.window-SinceMargin)
 	err := s.readUntil(ctx, func(journal.AccountStatus) (*reading, error) {
 		same = record{}
 		r = &reading{see: func(l listed) bool {
 			shown := l.record()
 			at := parseTime(shown.dated)
-			if sameUnit(shown.amount, w.request.Amount) && s.differs(content, shown) == "" && (at.IsZero() || at.After(oldest)) {
+			if sameUnit(shown.amount, w.request.Amount) && differs(mine, shown) == "" && (at.IsZero() || at.After(oldest)) {
 				same = shown
 			}
 			return same.id == ""

@@ -119,7 +119,7 @@ func (s *Sender) settleOne(ctx context.Context, o journal.Record, found answer) 
 		return r, nil
 	}
 	r.Status, r.Note, r.withdrawal = records[0].status, s.uncompared(o.Content, records[0]), records[0].id
-	e := s.evidence(o.OrderID, o.Content, records)
+	e := evidence(o, records)
 	if o.State == StateAccepted && o.Resolved == nil && o.ID == e.Withdrawal && e.Differs == "" {
 		return r, nil
 	}

@@ -467,7 +467,10 @@ func TestShownInAReadingThatSettlesNothing(t *testing.T) {
 // differs, and that both contents are recorded.
 func TestPaidAsAlthoughDifferent(t *testing.T) {
 	d := deskInDoubt(t, "10")
-	d.s.set(func() { d.s.take(body("10")); d.s.rows[0]["address"] = "elsewhere" })
+	d.s.set(func() {
+		d.s.take(body("10"))
+		d.s.rows[0]["address"], d.s.rows[0]["amount"] = "elsewhere", row{"Crypto": row{"Btc": 7}}
+	})
 	d.mustReconcile("10")
 	decision := Decision{OrderIDs: []string{"10"}, PaidAs: "w2", Reason: "the payee agreed"}
 	wantKind(t, d.Check(t.Context(), decision), Refused, RuleDecision, "--although-different")
@@ -478,9 +481,10 @@ func TestPaidAsAlthoughDifferent(t *testing.T) {
 		!strings.Contains(why, "to bc1q10") || !strings.Contains(why, "to elsewhere") {
 		t.Errorf("got %+v, and the record says %q", o, why)
 	}
+	d.money = registryOf([]Currency{{Code: "Btc", Decimals: 8}})
 	d.mustReconcile("10") // nothing is new
 	d.wantState("10", StateAccepted)
-	d.s.set(func() { d.s.rows[0]["address"] = "elsewhere else" })
+	d.s.set(func() { d.s.rows[0]["amount"] = row{"Crypto": row{"Btc": 8}} })
 	d.mustReconcile("10")
 	d.wantState("10", StateConflict)
 	decision.PaidAs = "w1" // it belongs to another order

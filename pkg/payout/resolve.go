@@ -135,7 +135,7 @@ func (s *Sender) checkPaid(ctx context.Context, c Checked) (Checked, error) {
 				hint(search, "withdraw", "list", "--all")
 		}
 	}
-	if c.Differs = s.differs(o.Content, r); c.Differs == "" && o.Shown != "" && o.Shown != id {
+	if c.Differs = differs(o.Order, r); c.Differs == "" && o.Shown != "" && o.Shown != id {
 		c.Differs = "the service has shown the order as " + o.Shown + " before, which may be paid too"
 	}
 	if c.Differs == "" {

@@ -344,7 +344,7 @@ func TestDiffers(t *testing.T) {
 			if err != nil || len(got) != 1 {
 				t.Fatalf("got %v, %v", got, err)
 			}
-			why := new(Sender).differs(sent, got[0])
+			why := differs(Order{Content: sent}, got[0])
 			if (why == "") != (tt.differs == "") || !strings.Contains(why, tt.differs) {
 				t.Errorf("it differs in %q", why)
 			}
