@@ -112,7 +112,7 @@ func (l *Ledger) accept(ctx context.Context, reason string, subjects [][2]string
 func (t *tx) accept(account int64, reason string, subjects [][2]string) {
 	for _, s := range subjects {
 		t.exec(`INSERT INTO acceptances (account, at, user_name, host, what, subject, reason) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`,
-			account, t.now, t.j.options.User, t.j.options.Host, s[0], storable(keepable(s[1])), keepable(reason))
+			account, t.now, t.j.options.User, t.j.options.Host, s[0], keepable(storable(s[1])), keepable(reason))
 	}
 }
 

@@ -320,9 +320,13 @@ func TestAcceptedIsSought(t *testing.T) {
 	for _, gone := range []bool{false, true} {
 		d := usedDesk(t)
 		d.takes("4711")
+		d.s.set(func() { d.s.rows[0]["id"] = "w\x00\x01" })
 		compared, err := d.Compare(t.Context(), api.WithdrawalFilter{}, Filter{})
 		ok(t, err)
 		ok(t, d.Accept(t.Context(), compared, "it belongs to the old shop"))
+		if compared, err = d.Compare(t.Context(), api.WithdrawalFilter{}, Filter{}); err != nil || !compared.Clean() {
+			t.Errorf("after it was accepted: %+v, %v", compared, err)
+		}
 		d.hidesOld()
 		creates, want := d.s.creates, ""
 		if gone {
