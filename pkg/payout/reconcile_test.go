@@ -361,6 +361,23 @@ func TestResolveNotSentWhereClocksDiffer(t *testing.T) {
 	}
 }
 
+// TestResolveNotSentIfTheClockWasAhead checks that a person can say that this machine's clock was ahead when the order
+// was sent, but only if it was by the service's clock too.
+func TestResolveNotSentIfTheClockWasAhead(t *testing.T) {
+	for i, want := range []string{"refused/decision", "", "refused/decision"} {
+		d := deskInDoubt(t, "10")
+		d.clock.move([]time.Duration{-time.Minute, -time.Hour, -time.Hour}[i])
+		now := d.clock.Now().Add(time.Duration(i/2) * time.Hour)
+		d.s.set(func() { d.s.now = func() time.Time { return now } })
+		decision := notSent("10")
+		if want == "" {
+			wantKind(t, d.Check(t.Context(), decision), Refused, RuleDecision, "--although-clock")
+		}
+		decision.AlthoughClock = true
+		wantErr(t, d.Check(t.Context(), decision), want)
+	}
+}
+
 // TestResolveNotSentWhereOneAnswerHasAnotherTime checks that one answer with a different time is enough to
 // refuse a decision, because it is not known which one is right.
 func TestResolveNotSentWhereOneAnswerHasAnotherTime(t *testing.T) {

@@ -19,7 +19,8 @@ type Decision struct {
 	// AlthoughDifferent accepts the withdrawal although it is not what the order asked for. It needs a
 	// reason.
 	AlthoughDifferent bool
-	// AlthoughClock accepts that the service's clock and this machine's differ.
+	// AlthoughClock accepts that the service's clock and this machine's differ, or that this machine's was
+	// ahead when an order was sent.
 	AlthoughClock bool
 }
 
@@ -204,9 +205,14 @@ func (s *Sender) checkNotSent(ctx context.Context, c Checked) (Checked, error) {
 	}
 	for _, o := range c.orders { // after the list was read: an order on it has arrived
 		if wait := s.options.SettleAfter - o.Age(began, known); !o.Sent.IsZero() && wait > 0 {
-			return c, refused(RuleDecision, "order %s was sent at %s, and may still arrive",
-				o.OrderID, o.Sent.UTC().Format(time.RFC3339)).
-				hint("run this again in " + roundedUp(wait) + " (settle_after in the profile)")
+			e := refused(RuleDecision, "order %s was sent at %s, and may still arrive", o.OrderID, o.Sent.UTC().Format(time.RFC3339))
+			ahead := wait - s.options.SettleAfter // of this machine's clock
+			switch {
+			case min(ahead, ahead+skew) <= mostSkew: // by it or by the service's
+				return c, e.hint("run this again in " + roundedUp(wait) + " (settle_after in the profile)")
+			case !c.AlthoughClock:
+				return c, e.hint("that is later than now: if you know that settle_after has passed since then, add --although-clock")
+			}
 		}
 	}
 	return c, nil
