@@ -115,11 +115,13 @@ func taken(o journal.Record, id string) error {
 
 func (s *Sender) checkPaid(ctx context.Context, c Checked) (Checked, error) {
 	o, id := c.orders[0], c.PaidAs
+	status, broken := s.ledger.Status(ctx)
 	w, err := s.client.Withdrawals.Get(ctx, id)
-	if err != nil {
-		return c, err
-	}
 	switch {
+	case broken != nil:
+		return c, broken
+	case err != nil:
+		return c, err
 	case w.ID == id:
 	case strings.EqualFold(w.ID, id): // the journal must have the id as the list shows it
 		return c, refused(RuleDecision, "the service writes that id as %s", w.ID).
@@ -128,7 +130,6 @@ func (s *Sender) checkPaid(ctx context.Context, c Checked) (Checked, error) {
 		return c, failed(ReadFailed, "the answer is about withdrawal %q, and not about %q", w.ID, id).
 			hint("nothing was changed, run it again")
 	}
-	const search = "look for the right one"
 	r := recordOf(w)
 	for _, other := range r.numbers {
 		if formatID(other) != o.OrderID && (len(r.numbers) == 1 || !c.AlthoughDifferent) {
@@ -136,7 +137,12 @@ func (s *Sender) checkPaid(ctx context.Context, c Checked) (Checked, error) {
 				hint(search, "withdraw", "list", "--all")
 		}
 	}
-	if c.Differs = differs(o.Order, r); c.Differs == "" && o.Shown != "" && o.Shown != id {
+	c.Differs = differs(o.Order, r)
+	if r.merchant != "" && status.Merchant != "" && r.merchant != status.Merchant {
+		why := fmt.Sprintf("it belongs to the merchant %q, and this account is %q", r.merchant, status.Merchant)
+		c.Differs = strings.TrimPrefix(c.Differs+"; "+why, "; ")
+	}
+	if c.Differs == "" && o.Shown != "" && o.Shown != id {
 		c.Differs = "the service has shown the order as " + o.Shown + " before, which may be paid too"
 	}
 	if c.Differs == "" {
@@ -146,9 +152,17 @@ func (s *Sender) checkPaid(ctx context.Context, c Checked) (Checked, error) {
 	if r.memo != nil {
 		shown.Memo = *r.memo
 	}
-	c.Asked, c.Shown = describe(s.money, o.Content), describe(s.money, shown)
-	if !c.AlthoughDifferent {
-		return c, refused(RuleDecision, "withdrawal %s is not what order %s asked for: %s", id, o.OrderID, c.Differs).
+	c.Shown = describe(s.money, shown)
+	return s.insist(c)
+}
+
+const search = "look for the right one"
+
+// insist refuses a withdrawal that differs from the order, unless the person says so.
+func (s *Sender) insist(c Checked) (Checked, error) {
+	o := c.orders[0]
+	if c.Asked = describe(s.money, o.Content); !c.AlthoughDifferent {
+		return c, refused(RuleDecision, "withdrawal %s is not what order %s asked for: %s", c.PaidAs, o.OrderID, c.Differs).
 			hint("if this one is what became of the order, record that with --although-different --reason TEXT; if not, "+search, "withdraw", "list", "--all")
 	}
 	return c, nil

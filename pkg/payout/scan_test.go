@@ -107,7 +107,7 @@ func TestRecordOfAnotherMerchant(t *testing.T) {
 	d := deskInDoubt(t, "10")
 	d.begins("cafe0001", "10")
 	d.takes("10")
-	d.s.set(func() { d.s.rows[0]["merchant_id"] = "m2" })
+	d.s.set(func() { d.s.rows[0]["merchant_id"], d.s.rows[0]["address"] = "m2", "x" })
 	for name, err := range map[string]error{
 		"reconcile": errorOf(d.Reconcile(t.Context(), "10")), "the run": errorOf(d.ReconcileRun(t.Context(), "cafe0001")),
 		"apply": errorOf(d.apply(d.plan(nil, due("10")), ApplyOptions{})), "not sent": d.Check(t.Context(), notSent("10"))} {
@@ -115,6 +115,8 @@ func TestRecordOfAnotherMerchant(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	wantKind(t, d.Check(t.Context(), paidAs("10", "w2")), Refused, RuleDecision,
+		`its address is "x", and not "bc1q10"; it belongs to the merchant "m2", and this account is "m1"`)
 	d.wantState("10", StateUnknown)
 	d.s.wantCreates(1)
 	d.takes("10")
