@@ -306,19 +306,18 @@ func (e shown) happens(o *Record) (order.Event, error) {
 }
 
 // missing is the event that the service does not have the withdrawal whose id it has given the order: it may
-// have taken the order or not.
+// have taken the order or not. If it has shown it without an answer, that is not forgotten.
 type missing struct{ withdrawal string }
 
 func (e missing) happens(o *Record) (line order.Event, err error) {
-	answered := func(a order.Attempt) bool { return a.Outcome == order.WasAccepted }
-	if o.State != order.Accepted || o.ID != e.withdrawal || !slices.ContainsFunc(o.Attempts, answered) {
+	if o.State != order.Accepted || o.ID != e.withdrawal || o.Resolved != nil {
 		return line, nil
 	}
-	o.State, o.ID, o.Shown, o.Resolved = order.Unknown, "", "", nil
+	o.State, o.ID = order.Unknown, ""
 	o.Reason = "the service has no withdrawal " + e.withdrawal + ", which is the id that it gave"
 	for i, a := range o.Attempts {
-		if answered(a) {
-			o.Attempts[i].Outcome = order.WasUncertain
+		if a.Outcome == order.WasAccepted {
+			o.Attempts[i].Outcome, o.Shown = order.WasUncertain, "" // perhaps only in its answer
 		}
 	}
 	return order.Event{What: eventMissing, ID: e.withdrawal, Reason: keepable(o.Reason)}, nil

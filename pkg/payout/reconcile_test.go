@@ -508,6 +508,29 @@ func TestPaidAsAlthoughDifferent(t *testing.T) {
 	wantKind(t, d.Check(t.Context(), decision), Refused, RuleDecision)
 }
 
+// TestShownAndGone checks that an order becomes unknown if the service has taken it off its list and does not have it
+// any more, and that a person can say nothing else than that it was paid.
+func TestShownAndGone(t *testing.T) {
+	d := deskInDoubt(t, "10")
+	d.bring(asked("11"), outUnknown)
+	ok(t, d.ledger.Show(t.Context(), map[string]string{"11": "w9"}))
+	id, other := d.takes("10"), d.takes("11")
+	d.mustReconcile("10", "11")
+	d.wantState("10", StateAccepted)
+	d.wantState("11", StateConflict)
+	d.s.set(func() { d.s.rows = d.s.rows[2:] })
+	d.mustReconcile("10")
+	d.wantState("10", StateUnknown)
+	d.clock.move(time.Hour)
+	wantKind(t, d.Check(t.Context(), notSent("10")), Refused, RuleDecision, id)
+	for _, paid := range []Decision{paidAs("10", id), paidAs("11", other), paidAs("11", "w9")} {
+		wantKind(t, d.Check(t.Context(), paid), Refused, RuleDecision, "no such withdrawal any more", "--although-different")
+		paid.AlthoughDifferent = true
+		d.decides(paid)
+		d.wantState(paid.OrderIDs[0], StateAccepted)
+	}
+}
+
 // TestPaidTwice checks that a decision about an order with two records holds until there is a third.
 func TestPaidTwice(t *testing.T) {
 	d := deskInDoubt(t, "10")

@@ -120,6 +120,9 @@ func (s *Sender) checkPaid(ctx context.Context, c Checked) (Checked, error) {
 	switch {
 	case broken != nil:
 		return c, broken
+	case rejects(err) && (id == o.Shown || id == o.ID):
+		c.Differs, c.Shown = "the service has no such withdrawal any more", "nothing"
+		return s.insist(c)
 	case err != nil:
 		return c, err
 	case w.ID == id:
