@@ -22,6 +22,7 @@ const (
 	pointOfThousands = iota
 	lookAlikes
 	underWay
+	paidInstead
 	changedAddress
 	movedAmount
 	outlier
@@ -56,6 +57,7 @@ func (m *maker) about(kind, i int, format string, args ...any) {
 // told returns all warnings.
 func (w *warnings) told() (all []Detail) {
 	for kind, what := range [kinds]string{"with a point that may separate thousands", "to addresses that look like another one", "about a run that is being applied",
+		"gone from the file, and paid in the last run",
 		"to other addresses than in the last run", "of amounts far from those of the last run", "far from the usual amount",
 		"of payees that the last runs do not have", "to addresses that look wrong",
 		"identical to an order with an unknown outcome", "identical to an order that was accepted lately", "identical to an earlier one",
