@@ -281,7 +281,7 @@ func TestSinceTheFirstAttempt(t *testing.T) {
 func TestFilterIsProven(t *testing.T) {
 	for _, refused := range []bool{false, true} {
 		d := newDesk(t)
-		ok(t, d.Accept(t.Context(), Comparison{NoList: errors.New("no list")}, "x"))
+		ok(t, d.Accept(t.Context(), Comparison{NoList: errors.New("no list"), whole: true}, "x"))
 		d.hidesOld()
 		d.s.listFail = func() (int, string) {
 			return map[bool]int{false: -1, true: 400}[refused && d.s.from[len(d.s.from)-1] != ""], envelope
