@@ -58,8 +58,8 @@ type ApplyOptions struct {
 }
 
 // Apply sends the rows of a plan, each at most once. It returns the states of the orders afterwards, even if
-// there is an error, unless the run has not begun. Applied again, also by another process after a crash, the plan continues where it
-// stopped. A row that the service rejects is not an error: see Tally.States.
+// there is an error, unless the run has not begun. Applied again, also by another process after a crash, the
+// plan continues where it stopped. A row that the service rejects is not an error: see Tally.States.
 //
 // An order that was accepted before, and not by this run, comes from another run that was half done, or its
 // order id is an old one that is used again. If there are more such orders than ApplyOptions.AlreadyPaid,

@@ -95,9 +95,8 @@ func (l *Ledger) Reap(ctx context.Context) error { return asError(l.ledger.Reap(
 // order whose process has died becomes unknown first. The sequence stops after an error.
 func (l *Ledger) Orders(ctx context.Context, f Filter) iter.Seq2[Order, error] {
 	return func(yield func(Order, error) bool) {
-		f, err := l.named(ctx, f)
-		if err != nil {
-			yield(Order{}, err)
+		if err := l.ledger.Reap(ctx); err != nil {
+			yield(Order{}, asError(err))
 			return
 		}
 		for o, err := range l.ledger.Orders(ctx, f) {
@@ -106,16 +105,6 @@ func (l *Ledger) Orders(ctx context.Context, f Filter) iter.Seq2[Order, error] {
 			}
 		}
 	}
-}
-
-// named returns a filter with the name of its run, if it has one. It calls Reap.
-func (l *Ledger) named(ctx context.Context, f Filter) (Filter, error) {
-	if f.Run == "" {
-		return f, l.Reap(ctx)
-	}
-	r, err := l.Run(ctx, f.Run)
-	f.Run = r.Name
-	return f, err
 }
 
 // collect returns the values of a sequence, or its error.

@@ -34,7 +34,7 @@ type PlanInput struct {
 
 	IdenticalWithin time.Duration // rows like an order that was accepted so recently are warned about; 0: three days
 
-	Batch         string // the order ids are derived from it: read the rows with Layout.NoOrderIDs; empty: they have some
+	Batch         string // the order ids are derived from it, see Layout.NoOrderIDs; empty: the rows have them
 	BatchChanged  bool   // the rows may differ from the batch's newest run
 	AllowEmpty    bool   // make a plan even if there are no rows
 	FailOnWarning bool   // if there are warnings, write nothing: the error is an *Error of the kind Refused

@@ -212,11 +212,11 @@ type Settled struct {
 
 // toReconcileOf returns the filter for the orders of a run or, without one, for the unknown orders of all runs.
 func (s *Sender) toReconcileOf(ctx context.Context, run string) (Filter, error) {
-	f := Filter{Run: run}
 	if run == "" {
-		f = Filter{Runs: true, States: []State{StateUnknown}}
+		return Filter{Runs: true, States: []State{StateUnknown}}, s.ledger.Reap(ctx)
 	}
-	return s.named(ctx, f)
+	r, err := s.Run(ctx, run)
+	return Filter{Run: r.Name}, err
 }
 
 // ReconcileRun reconciles all orders of a run. It settles the unknown orders, and compares the others with

@@ -244,9 +244,6 @@ func among(name string, names []string) bool {
 // on the list. If no reading was complete, the error is an *Error.
 func (s *Sender) Live(ctx context.Context, f Filter) (statuses map[string]string, err error) {
 	defer toError(&err)
-	if f, err = s.named(ctx, f); err != nil {
-		return nil, err
-	}
 	sought := map[string]bool{}
 	for o, err := range s.ledger.Orders(ctx, f) {
 		if err != nil {

@@ -267,7 +267,11 @@ func (a *applying) checkResults() error {
 // recorded yields the orders of the run as the journal has them: none before it has begun.
 func (a *applying) recorded(yield func(payout.Order, error) bool) {
 	if j, err := a.ExistingJournal(); err == nil {
-		j.Ledger(a.plan.Account).Results(a.Ctx, a.plan.Name())(yield)
+		for o, err := range j.Ledger(a.plan.Account).Results(a.Ctx, a.plan.Name()) {
+			if errors.Is(err, payout.ErrNotFound) || !yield(o, err) {
+				return
+			}
+		}
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		yield(payout.Order{}, err)
 	}

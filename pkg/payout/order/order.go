@@ -141,7 +141,7 @@ type Filter struct {
 	States    []State
 	Currency  api.Currency
 	Address   string
-	Run       string // name of the run, or a longer prefix of its plan's digest
+	Run       string // name of the run
 	Runs      bool   // only orders that belong to a run
 	OrderID   string
 	Reference string
