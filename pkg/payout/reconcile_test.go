@@ -201,9 +201,8 @@ func TestOnlyUnsettledOrdersCanBeDecided(t *testing.T) {
 	d.mustReconcile("10")
 	d.wantState("10", StateConflict)
 	wantKind(t, d.Check(t.Context(), notSent("10")), Refused, RuleDecision, id)
-	ten := []string{"10"}
-	for _, wrong := range []Decision{notSent(), {OrderIDs: ten}, {OrderIDs: []string{"1", "10"}, PaidAs: id},
-		{OrderIDs: ten, PaidAs: id, Reason: " ", AlthoughDifferent: true}, {PaidAs: id}} {
+	for _, wrong := range []Decision{notSent(), {OrderIDs: []string{"10"}}, {OrderIDs: []string{"1", "10"}, PaidAs: id},
+		{OrderIDs: []string{"10"}, PaidAs: id, Reason: " ", AlthoughDifferent: true}, {PaidAs: id}} {
 		wantKind(t, d.Check(t.Context(), wrong), Invalid, "")
 	}
 }
