@@ -40,7 +40,7 @@ internal/cmdutil: atomicfile cmdline config exit metrics money near period place
 internal/config: address atomicfile money near period place secret terminal usage pkg/api pkg/payout/sheet
 	github.com/spf13/pflag github.com/spf13/viper github.com/zalando/go-keyring go.yaml.in/yaml/v3
 internal/exit: config money render usage pkg/api pkg/api/sandbox pkg/payout
-internal/journal: address atomicfile money place secret pkg/api pkg/payout/approval pkg/payout/order
+internal/journal: address atomicfile money period place secret pkg/api pkg/payout/approval pkg/payout/order
 	pkg/payout/sheet github.com/jackc/pgx/v5 golang.org/x/sys modernc.org/sqlite
 e2e/pgtest: github.com/jackc/pgx/v5
 internal/metrics: atomicfile place

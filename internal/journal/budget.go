@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"example.com/till/internal/period"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout/order"
 )
@@ -20,9 +21,9 @@ type Budget struct {
 func (b Budget) Period(at time.Time) (from, to time.Time) {
 	year, month, day := at.In(b.Zone).Date()
 	if b.Month {
-		return time.Date(year, month, 1, 0, 0, 0, 0, b.Zone), time.Date(year, month+1, 1, 0, 0, 0, 0, b.Zone)
+		return period.Midnight(year, month, 1, b.Zone), period.Midnight(year, month+1, 1, b.Zone)
 	}
-	return time.Date(year, month, day, 0, 0, 0, 0, b.Zone), time.Date(year, month, day+1, 0, 0, 0, 0, b.Zone)
+	return period.Midnight(year, month, day, b.Zone), period.Midnight(year, month, day+1, b.Zone)
 }
 
 // An Overrun says which budget an amount exceeds.

@@ -45,6 +45,12 @@ func TestBudget(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		berlin, err := time.LoadLocation("Europe/Berlin")
 		must(t, err)
+		azores, err := time.LoadLocation("Atlantic/Azores")
+		must(t, err)
+		gap := time.Date(2027, 3, 28, 1, 0, 0, 0, time.UTC) // from midnight to 1:00
+		if _, to := (Budget{Zone: azores}).Period(gap.Add(-1)); !to.Equal(gap) {
+			t.Errorf("the day before ends at %v", to)
+		}
 		at := clock{time.Date(2026, 10, 31, 22, 59, 0, 0, time.UTC)} // 23:59 in Berlin
 		j := open(func(o *Options) { o.Now = at.now })
 		budgets := []Budget{{Most: api.CryptoAmount("BTC", 150), Month: true, Zone: berlin},

@@ -159,7 +159,7 @@ func operations(ctx context.Context, j *Journal) []operation {
 		{"sums", func() error { _, err := l.Sums(ctx, run.Name); return err }},
 		{"approvals", func() error { _, err := l.Approvals(ctx, run.Name); return err }},
 		{"consents", func() error { _, err := l.Consents(ctx); return err }},
-		{"set the demand", func() error { return renamed.SetDemand(ctx, Demand{Persons: 1, Reason: "x"}) }},
+		{"set the demand", func() error { return renamed.SetDemand(ctx, Demand{Reason: "x"}) }},
 		{"demands", func() error { _, err := renamed.Demands(ctx); return err }},
 		{"begin a run of the other account", func() error {
 			run.Name = "other"

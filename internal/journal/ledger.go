@@ -178,9 +178,9 @@ func (l *Ledger) NoteService(ctx context.Context, merchant string, keeping Keepi
 	})
 }
 
-// Rename moves the history of an account to a new name or address. If the new account has a history already,
-// or the old one does not exist, it returns AccountChanged. While a living process sends or applies for one
-// of the two, it returns Busy.
+// Rename moves the history of an account to a new name or address. If the new account has a history already, is
+// frozen or requires other approvals, or the old one does not exist, it returns AccountChanged. While a living
+// process sends or applies for one of the two, it returns Busy.
 func (j *Journal) Rename(ctx context.Context, old, to order.Account) error {
 	number := func(t *tx, a order.Account) int64 { return one[int64](t, accountID+` {lock}`, a.Address, a.Name) }
 	return j.write(ctx, func(t *tx) error {
@@ -197,6 +197,13 @@ func (j *Journal) Rename(ctx context.Context, old, to order.Account) error {
 			}
 			if err := t.idle(other); err != nil {
 				return err
+			}
+			const first = ", which would be lost: if that is over, end it with a profile of the account: till journal "
+			if one[int](t, `SELECT frozen FROM accounts WHERE id = ?1`, other) == 1 {
+				return &Error{Kind: AccountChanged, Account: to, Msg: "is frozen" + first + "unfreeze --reason TEXT --profile NAME"}
+			}
+			if d := t.demand(other); d.Persons > 0 && !d.equal(t.demand(from)) {
+				return &Error{Kind: AccountChanged, Account: to, Msg: "requires approvals" + first + "approvals 0 --reason TEXT --profile NAME"}
 			}
 			t.removeAccount(other)
 		}

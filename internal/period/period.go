@@ -48,8 +48,8 @@ func (p Parser) ends(
 				step = time.Nanosecond
 			}
 		}
-		if _, unit, _ := p.named(text); unit != "" {
-			return first, unit.Step(first, 1), err
+		if day, unit, _ := p.named(text); unit != "" {
+			return first, p.begin(unit.Step(day, 1)), err
 		} else if first.IsZero() {
 			return first, first, err
 		}
@@ -125,7 +125,10 @@ func (p Parser) Written(from, to string) (span report.Span, err error) {
 
 // Parse returns the first moment of what a text names. It reads no full date-time.
 func (p Parser) Parse(text string) (time.Time, error) {
-	if first, _, ok := p.named(text); ok {
+	switch first, unit, ok := p.named(text); {
+	case unit != "":
+		return p.begin(first), nil
+	case ok:
 		return first, nil
 	}
 	return time.Time{}, usageError(fmt.Sprintf("%q is not a time", text),
@@ -151,15 +154,15 @@ func (p Parser) Reads(text string) (time.Time, bool) {
 // Words returns the words for days and months.
 func Words() []string { return []string{"today", "yesterday", "this-month", "last-month"} }
 
-// named returns the first moment of a day, week, month or age, and which of the first three it is; an age is none of
-// them. In --from a name is the beginning of that day, week or month, and in --to its end.
+// named returns the moment of an age, or the first day of a day, week or month, in UTC as no zone, and which of
+// the three it is. In --from a name is the beginning of that day, week or month, and in --to its end.
 func (p Parser) named(text string) (first time.Time, unit report.Unit, ok bool) {
 	if age, ok := ParseAge(text); ok {
 		return p.Now.Add(-age), "", true
 	}
 	now := p.Now.In(p.Zone)
 	day := func(month time.Month, day int) time.Time {
-		return time.Date(now.Year(), month, day, 0, 0, 0, 0, p.Zone)
+		return time.Date(now.Year(), month, day, 0, 0, 0, 0, time.UTC)
 	}
 	switch text {
 	case "today":
@@ -171,21 +174,35 @@ func (p Parser) named(text string) (first time.Time, unit report.Unit, ok bool) 
 	case "last-month":
 		return day(now.Month()-1, 1), report.ByMonth, true
 	}
-	if first, err := time.ParseInLocation(time.DateOnly, text, p.Zone); err == nil {
+	if first, err := time.Parse(time.DateOnly, text); err == nil {
 		return first, report.ByDay, true
 	}
-	if first, err := time.ParseInLocation("2006-01", text, p.Zone); err == nil {
+	if first, err := time.Parse("2006-01", text); err == nil {
 		return first, report.ByMonth, true
 	}
 	var year, week int
 	if n, _ := fmt.Sscanf(text, "%d-W%d", &year, &week); n == 2 {
-		fourth := time.Date(year, time.January, 4, 0, 0, 0, 0, p.Zone) // is always in week 1
+		fourth := time.Date(year, time.January, 4, 0, 0, 0, 0, time.UTC) // is always in week 1
 		monday := fourth.AddDate(0, 0, 7*(week-1)-(int(fourth.Weekday())+6)%7)
 		if y, w := monday.ISOWeek(); fmt.Sprintf("%04d-W%02d", y, w) == text {
 			return monday, report.ByWeek, true
 		}
 	}
 	return time.Time{}, "", false
+}
+
+func (p Parser) begin(day time.Time) time.Time {
+	return Midnight(day.Year(), day.Month(), day.Day(), p.Zone)
+}
+
+// Midnight returns when a day begins in a zone. If the clocks are set forward at midnight, time.Date may return a
+// time of the day before: the day begins with the change.
+func Midnight(year int, month time.Month, day int, zone *time.Location) time.Time {
+	at := time.Date(year, month, day, 0, 0, 0, 0, zone)
+	if at.Hour() > 12 {
+		_, at = at.ZoneBounds()
+	}
+	return at
 }
 
 // WallClock returns the present second on a clock in the zone, in UTC as no zone.

@@ -15,6 +15,7 @@ func TestPeriod(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
+	azores, _ := time.LoadLocation("Atlantic/Azores")
 	const layout, zoned = "2006-01-02T15:04:05", "2006-01-02T15:04:05Z07:00"
 	now := time.Date(2026, 5, 3, 10, 20, 30, 0, time.UTC)
 	for _, c := range []struct {
@@ -32,6 +33,8 @@ func TestPeriod(t *testing.T) {
 		{zoned, berlin, "2026-05-03", "2026-05-03T00:00:00+02:00", "2026-05-04T00:00:00+02:00"},
 		// The clocks change on this day.
 		{zoned, berlin, "2026-03-29", "2026-03-29T00:00:00+01:00", "2026-03-30T00:00:00+02:00"},
+		{zoned, azores, "2027-03-27", "2027-03-27T00:00:00-01:00", "2027-03-28T01:00:00Z"}, // at midnight
+		{zoned, azores, "2027-03-28", "2027-03-28T01:00:00Z", "2027-03-29T00:00:00Z"},
 		{"02.01.2006", time.UTC, "2026-05", "01.05.2026", "01.06.2026"},
 		// A week begins on a Monday, and the first one has 4 January.
 		{layout, time.UTC, "2026-W40", "2026-09-28T00:00:00", "2026-10-05T00:00:00"},

@@ -71,8 +71,8 @@ func (j *Journal) Copy(ctx context.Context, where string) error {
 }
 
 // Rename gives the history of an account another name or address. The error is ErrInvalid if the new account
-// has a history already, or if the old one does not exist. It is ErrBusy while a process sends for one of
-// them.
+// has a history already, is frozen or requires other approvals, or if the old one does not exist. It is ErrBusy
+// while a process sends for one of them.
 func (j *Journal) Rename(ctx context.Context, old, to Account) error {
 	return asError(j.journal.Rename(ctx, old, to))
 }
