@@ -373,7 +373,7 @@ func (s *Sender) ask(ctx context.Context, q *question) (answer, error) {
 		return r, err
 	}, func(r *reading, why *lack) (bool, error) {
 		if now.lack = why; from != "" && slices.ContainsFunc(must, func(id string) bool { return !r.has(id) }) {
-			from, now, complete = "", nil, nil // the service understands the time in another way, so its list is read whole
+			from, now, complete, agree = "", nil, nil, false // the service understands the time in another way, so its list is read whole
 			return false, nil
 		}
 		known, err := s.ledger.ByWithdrawal(ctx, slices.Collect(maps.Keys(now.nameless)))
