@@ -54,14 +54,18 @@ func (c Comparison) Clean() bool {
 // But as in every reading, an order that counted as not taken becomes unknown if the list has it. If the whole
 // journal and list agree, nothing that was noted about the account keeps it from sending any more.
 func (s *Sender) Compare(ctx context.Context, filter api.WithdrawalFilter, f Filter) (c Comparison, err error) {
-	defer func() {
-		c.made = err == nil
-		c.whole = c.made && reflect.ValueOf(filter).IsZero() && reflect.ValueOf(f).IsZero()
-		if c.whole && c.Clean() {
-			err = s.ledger.Agree(ctx)
-		}
-		err = asError(err)
-	}()
+	defer toError(&err)
+	if c, err = s.compare(ctx, filter, f); err != nil {
+		return c, err
+	}
+	c.made, c.whole = true, reflect.ValueOf(filter).IsZero() && reflect.ValueOf(f).IsZero()
+	if c.whole && c.Clean() {
+		err = s.ledger.Agree(ctx)
+	}
+	return c, err
+}
+
+func (s *Sender) compare(ctx context.Context, filter api.WithdrawalFilter, f Filter) (c Comparison, err error) {
 	if err := s.verifyKey(ctx); err != nil {
 		return c, err
 	}
@@ -104,7 +108,7 @@ func (s *Sender) Compare(ctx context.Context, filter api.WithdrawalFilter, f Fil
 		case accepted.Withdrawals[o.ID]:
 			c.Accepted++
 		case x.r.filter.From+x.r.filter.To != "": // the service may understand the period in another way
-			return s.Compare(ctx, api.WithdrawalFilter{}, f)
+			return s.compare(ctx, api.WithdrawalFilter{}, f)
 		default:
 			c.Differences = append(c.Differences,
 				Difference{onlyHere, &o.Order, nil, "the service's list does not have withdrawal " + o.ID, o.ID})

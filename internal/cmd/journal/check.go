@@ -49,12 +49,7 @@ func checkCommand(a *cmdutil.App) *cobra.Command {
 			compared.Differences[i].Why = s.InText(d.Why)
 		}
 		printed := out.Slice(compared.Differences)
-		if n := compared.Accepted; n > 0 {
-			s.Note("%s accepted before, and left out", cmdutil.CountOf(n, "difference"))
-		}
-		if n := compared.Hidden - compared.Surplus; n > 0 {
-			s.Note("accepted before: %s that the list counts and does not show", cmdutil.CountOf(int(n), "withdrawal"))
-		}
+		noteAccepted(s, compared)
 		period := from+to != ""
 		if s.Cmd.Flags().Changed("accept") {
 			err = acceptDifferences(s, sender, compared, accept)
@@ -91,6 +86,16 @@ func differ(c payout.Comparison, period bool) error {
 			"ask its provider; if none of them is an order of this journal", "journal", "check", "--accept", "REASON")
 	}
 	return nil
+}
+
+// noteAccepted notes what differs and was accepted before.
+func noteAccepted(s *cmdutil.Session, c payout.Comparison) {
+	if c.Accepted > 0 {
+		s.Note("%s accepted before, and left out", cmdutil.CountOf(c.Accepted, "difference"))
+	}
+	if n := c.Hidden - c.Surplus; n > 0 {
+		s.Note("accepted before: %s that the list counts and does not show", cmdutil.CountOf(int(n), "withdrawal"))
+	}
 }
 
 // acceptDifferences records a person's decision. Orders that the journal does not have as accepted, and that
