@@ -84,7 +84,7 @@ const (
 )
 
 // An Error says why something was not done, or may not have been done. It is the only error type of this
-// package, apart from the error of a context.
+// package, apart from that of a context that was cancelled, or of a call that this ended before it was sent.
 type Error struct {
 	Kind Kind
 	Rule string // for a Refused error

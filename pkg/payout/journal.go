@@ -15,7 +15,8 @@ import (
 
 // A Journal is the durable record of what was sent. It is safe for concurrent use, and several processes can
 // have it open. Its file belongs on a local disk. A copy, or a file that is restored from a backup, does not
-// know what was paid after it was made, and every order is looked up before it is sent.
+// know what was paid after it was made, and every order is looked up before it is sent. In PostgreSQL it has four
+// connections, and each loop over its orders holds one until it ends: collect them before you call it again.
 type Journal struct{ journal *journal.Journal }
 
 // OpenJournal opens a journal, and makes it if it does not exist. A journal is an SQLite file, or a
