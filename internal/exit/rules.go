@@ -1,9 +1,6 @@
 package exit
 
-import (
-	"example.com/till/internal/money"
-	"example.com/till/pkg/payout"
-)
+import "example.com/till/pkg/payout"
 
 // Rule is a rule that refuses, with the exit code Refused. Duplicate has Unknown or Busy as long as the other order
 // is unknown or being sent.
@@ -24,15 +21,15 @@ func Rules() []Rule {
 	return []Rule{
 		{RuleConfirmation, "A question was not answered with yes.",
 			"Answer it on a terminal, or pass --yes or what the message names."},
-		{money.RuleLimit, "The amount is above a limit of the profile, or above what is left for the day or month.",
+		{payout.RuleLimit, "The amount is above a limit of the profile, or above what is left for the day or month.",
 			"Check the amount, or wait until the message says. A person changes the limit with till profile set."},
 		{RuleReadOnly, "The profile is read_only, and the command creates something.",
 			"Use another profile. A person changes read_only with till profile set."},
 		{payout.RuleFrozen, "A person has frozen the account, so nothing is paid for it.",
 			"Read the reason. A person ends it with till journal unfreeze."},
-		{money.RuleAllowList, "The address is not in allow_addresses of the profile.",
+		{payout.RuleAllowList, "The address is not in allow_addresses of the profile.",
 			"Check the address. A person adds it with till profile set."},
-		{money.RuleAddress, "The address looks mistyped or is one that nobody means, or a spreadsheet may have rounded the memo.",
+		{payout.RuleAddress, "The address looks mistyped or is one that nobody means, or a spreadsheet may have rounded the memo.",
 			"Get it again. A person who knows that it is right passes --allow-bad-address."},
 		{payout.RuleOrderID, "The order id was used before with other contents.",
 			"See the order with till journal show, and use a new order id for a new payment."},

@@ -165,7 +165,7 @@ func (s *Sender) notAllowed(err error) error {
 	format := func(minor api.Sum) string {
 		return s.money.FormatBig(api.BigAmount{Kind: over.Amount.Kind, Code: over.Amount.Code, Minor: minor})
 	}
-	return refused(money.RuleLimit, "%s is more than is left of %s (%s): %s until %s", format(over.Amount.Minor), name,
+	return refused(RuleLimit, "%s is more than is left of %s (%s): %s until %s", format(over.Amount.Minor), name,
 		format(api.SumOf(over.Budget.Most.Minor)), format(left), over.Until.Format(time.RFC3339)).
 		hint("send less, wait until then, or raise " + name + " of the profile")
 }

@@ -78,9 +78,9 @@ const (
 	RulePaidBefore   = "paid_before"
 	RuleApproval     = "approval"
 
-	RuleLimit     = money.RuleLimit
-	RuleAllowList = money.RuleAllowList
-	RuleAddress   = money.RuleAddress
+	RuleLimit     = "limit"
+	RuleAllowList = "allow_list"
+	RuleAddress   = "address"
 )
 
 // An Error says why something was not done, or may not have been done. It is the only error type of this

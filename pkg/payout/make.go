@@ -251,7 +251,7 @@ func (m *maker) refusal() error {
 		return nil
 	}
 	what := "is not within the limits of the profile"
-	if m.first.Rule == money.RuleAddress {
+	if m.first.Rule == RuleAddress {
 		what = map[string]string{"address": "has addresses", "memo": "has memos"}[m.first.Field] + " that look mistyped, and nothing is planned"
 	}
 	return m.over.of(refused(m.first.Rule, "%s %s", m.Name, what).hint(m.first.Advice, m.first.Command...))
