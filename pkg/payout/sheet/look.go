@@ -106,8 +106,8 @@ func Look(rows [][]string) (l Layout) {
 			if header := strings.TrimSpace(rows[top][i]); columnNamed(header) == noColumn {
 				headers = append(headers, header)
 			}
-			if Column(col) == Amount {
-				amounts = append(amounts, valuesOf(table, i)...)
+			if Column(col) == Amount && len(fields) == 1 { // the marks of another column would be stated for it
+				amounts = valuesOf(table, i)
 			}
 		}
 		switch name := columnNames[col]; {

@@ -314,7 +314,7 @@ func TestLook(t *testing.T) {
 			Columns: map[string]string{"address": "IBAN", "amount": "Net", "order_id": "Order ID"}, Other: Ignore,
 			Delimiter: ";", Decimal: ","},
 		"Hours;Rate;Adress;Old\n8,50;20,00;n/a;": {Columns: map[string]string{"address": "Adress"}, Other: Ignore,
-			Unsure: []string{"amount: one of Hours, Rate"}, Delimiter: ";", Decimal: ","},
+			Unsure: []string{"amount: one of Hours, Rate"}, Delimiter: ";"}, // no mark is stated of a column that is not chosen
 		"Hours;amount_minor;Amounts;To\n8,50;2000;20,5;abcdefghijklm1": two,
 	} {
 		if got, err := LookCSV(strings.NewReader(text)); err != nil || !reflect.DeepEqual(got, want) {
