@@ -263,7 +263,7 @@ func (a *Applier) Begin(ctx context.Context, before int) (err error) {
 	}
 	p := a.plan
 	run, err := a.sender.ledger.BeginRun(ctx,
-		journal.Run{Name: p.Name(), Digest: p.Digest, Plan: p.Path, Batch: p.Batch, Since: p.Since, Made: p.Made, Layout: layoutKey(p.Layout), Before: before,
+		journal.Run{Name: p.Name(), Digest: p.Digest, Plan: p.Path, Batch: p.Batch, Since: p.Since, Gone: p.Gone, Layout: layoutKey(p.Layout), Before: before,
 			Required: int64(a.approvals.Required), Approvals: a.approvals.Approved},
 		recorded(p.Rows))
 	if err != nil {

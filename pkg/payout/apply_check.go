@@ -103,19 +103,22 @@ func (a *Applier) checkBatch(ctx context.Context) error {
 // checkSince refuses a plan that has not begun if a row that it lacks may have been paid since it was made.
 func (a *Applier) checkSince(ctx context.Context) error {
 	plan := a.plan
-	if a.Begun() {
+	if a.Begun() || plan.Since == "" {
 		return nil
 	}
-	gone, err := a.sender.ledger.GoneOn(ctx, journal.Run{Since: plan.Since, Made: plan.Made})
-	if err != nil || len(gone) == 0 {
-		return err
-	}
-	own := map[string]bool{}
+	own, accepted := map[string]bool{}, int64(0)
 	for _, r := range plan.Rows {
 		own[r.ExternalOrderID] = true
 	}
-	for _, o := range gone {
-		if own[o.OrderID] {
+	for o, err := range a.sender.ledger.Orders(ctx, Filter{Run: plan.Since}) {
+		if err != nil {
+			return err
+		}
+		if o.State == StateAccepted && !own[o.OrderID] {
+			accepted++
+		}
+		open := o.State == StateSending || o.State == StateUnknown || o.State == StateConflict
+		if own[o.OrderID] || !open && accepted <= plan.Gone {
 			continue
 		}
 		e := refused(RuleBatchChanged, "order %s of run %s, which the plan lacks, is %s, and may have been sent since the plan was made",

@@ -322,7 +322,7 @@ func TestOpenRefuses(t *testing.T) {
 		"the same batch run": {change: may(""), arrange: func(d *desk, p *Plan) { d.mustApply(p, ApplyOptions{}) }},
 		"begun, but the batch has gone on": {change: may(""), rule: RuleBatchChanged, arrange: func(d *desk, p *Plan) {
 			d.mustApply(p, ApplyOptions{})
-			d.mustApply(d.plan(may(p.Name()), due("9")), ApplyOptions{})
+			d.mustApply(d.plan(func(q *Plan) { may(p.Name())(q); q.Gone = 2 }, due("9")), ApplyOptions{})
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -31,6 +31,7 @@ type Plan struct {
 	Made, Expires time.Time // UTC
 	Batch         string    // from which the order ids were derived; empty: the input had them
 	Since         string    // the batch's newest run when the plan was made; empty: none had begun
+	Gone          int64     // how many accepted orders of that run the plan lacks
 	Rows          []PlanRow
 	Totals        []Total       // by unit, in the order of first appearance
 	OneCase       int           // rows that pay to an Ethereum address without a checksum, as all its letters have one case
@@ -218,7 +219,7 @@ func (p *Plan) write(w io.Writer, rows iter.Seq[PlanRow]) (digest string, err er
 	h := planfile.Head{
 		Account: p.Account.Name, BaseURL: p.Account.Address, Made: p.Made.UTC().Truncate(time.Second),
 		Expires: p.Expires.UTC().Truncate(time.Second),
-		Batch:   p.Batch, Since: p.Since, Layout: p.Layout, Limits: money.Limits(p.Limits), Warnings: p.Warnings,
+		Batch:   p.Batch, Since: p.Since, Gone: p.Gone, Layout: p.Layout, Limits: money.Limits(p.Limits), Warnings: p.Warnings,
 	}
 	for _, t := range p.Totals {
 		h.Totals = append(h.Totals, planfile.Total{Amount: t.Amount, Rows: t.Rows, Pays: p.Pays(t.Amount)})

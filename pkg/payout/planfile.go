@@ -159,7 +159,7 @@ func (p *Plan) check(text *bufio.Reader, most int) error {
 	}
 	p.Account = Account{Address: h.BaseURL, Name: h.Account}
 	p.Made, p.Expires = h.Made.UTC(), h.Expires.UTC()
-	p.Batch, p.Since, p.Limits, p.Warnings, p.Layout = h.Batch, h.Since, Limits(h.Limits), h.Warnings, h.Layout
+	p.Batch, p.Since, p.Gone, p.Limits, p.Warnings, p.Layout = h.Batch, h.Since, h.Gone, Limits(h.Limits), h.Warnings, h.Layout
 	rows := 0
 	for _, t := range h.Totals {
 		rows += t.Rows

@@ -199,7 +199,8 @@ func (m *maker) since(run journal.Run) error {
 			what += " (" + o.Note + ")"
 		}
 		changes.add(Detail{Message: fmt.Sprintf("vanished since run %s: order %s, %s, which is %s", run.Name, o.OrderID, what, stateText(o.State))})
-		if m.BatchChanged && o.State == StateAccepted {
+		if o.State == StateAccepted {
+			m.made.Gone++
 			m.warn.add(paidInstead, Detail{Message: fmt.Sprintf("run %s has paid order %s, %s, which the file no longer has: a row in its place is paid as well",
 				run.Name, o.OrderID, what)})
 		}
