@@ -98,7 +98,10 @@ func (e claimed) happens(o *Record) (line order.Event, err error) {
 	case !same && (e.SameContent || o.InDoubt() || o.Run != ""): // what may have been taken, or is a run's, is sent as it was, or not at all
 		return line, &Error{Kind: Exists, Order: *o}
 	}
-	o.State, o.Content, o.Callback, o.Kept = order.Sending, e.Content, e.Callback, e.Kept
+	o.State, o.Content, o.Callback = order.Sending, e.Content, e.Callback
+	if e.Run != "" { // a single attempt has none
+		o.Kept = e.Kept
+	}
 	o.Key, o.Run = e.Key, e.Run
 	o.User, o.Host, o.Sent, o.Code, o.Reason = e.by.User, e.by.Host, e.at, 0, ""
 	a := order.Attempt{Number: o.Last().Number + 1, Began: e.at, Decimals: e.Decimals, Demand: e.Demand, Consent: e.Consent}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"example.com/till/internal/journal"
@@ -108,7 +109,9 @@ func (s *Sender) compare(ctx context.Context, filter api.WithdrawalFilter, f Fil
 		case accepted.Withdrawals[o.ID]:
 			c.Accepted++
 		case x.r.filter.From+x.r.filter.To != "": // the service may understand the period in another way
-			return s.compare(ctx, api.WithdrawalFilter{}, f)
+			whole, err := s.compare(ctx, api.WithdrawalFilter{}, f)
+			whole.Differences = slices.DeleteFunc(whole.Differences, func(d Difference) bool { return d.Order == nil && !x.r.has(d.mark) })
+			return whole, err
 		default:
 			c.Differences = append(c.Differences,
 				Difference{onlyHere, &o.Order, nil, "the service's list does not have withdrawal " + o.ID, o.ID})

@@ -254,7 +254,7 @@ func (a *applying) checkResults() error {
 		}
 		known := []string{"", render.CSVText(render.Safe(o.ID))}
 		if !more || record[0] != o.OrderID || len(record) > column && !slices.Contains(known, record[column]) {
-			return exit.UsageError(fmt.Sprintf("--results: %s has the results of another run, with order %s", path, record[0]),
+			return exit.UsageError(fmt.Sprintf("--results: %s has other results than this run, for order %s", path, record[0]),
 				"name another file, or move this one away")
 		}
 	}
