@@ -224,7 +224,7 @@ func (f *layoutFlags) look(s *cmdutil.Session, file string) (l sheet.Layout, err
 	for _, column := range l.Unsure {
 		s.Note("%s: say which with --map", column)
 	}
-	if l.Decimal == "" {
+	if l.Decimal == "" && len(l.Unsure) == 0 { // otherwise they may be those of another column
 		s.Note("the amounts do not show their decimal mark: it is a point, unless --decimal says otherwise")
 	}
 	return l, nil
