@@ -225,10 +225,12 @@ func isAddress(text string) bool {
 	return len(joined) >= 14 && strings.ContainsAny(joined, digits) && strings.Trim(joined, lettersOrDigits) == ""
 }
 
-// isAmount reports whether a text is a number, whatever its marks mean.
+// isAmount reports whether a text is a number, whatever its marks mean. 05.06.2026 is a date.
 func isAmount(text string) bool {
 	number, _ := cutUnit(text)
-	return number != "" && strings.Trim(number, "0123456789.,'’"+blanks) == ""
+	last := strings.LastIndexAny(number, ".,")
+	isDate := last >= 0 && len(number)-last != 4 && strings.Contains(number[:last], number[last:last+1])
+	return number != "" && !isDate && strings.Trim(number, "0123456789.,'’"+blanks) == ""
 }
 
 func isCode(text string) bool {

@@ -303,7 +303,8 @@ func TestLook(t *testing.T) {
 		t.Errorf("the decimal mark of €.50 is %q", decimal)
 	}
 	for values, want := range map[string]Column{"Btc Ltc Btc Ltc": Currency, "Usdterc20abc Usdterc20abc": Currency,
-		"Btc Ltc": noColumn, "Bt Bt": noColumn, "thirteensigns thirteensigns": noColumn, "B-c B-c": noColumn, "123 123": noColumn} {
+		"05.06.2026 5,6,26": noColumn, "1.234.567 8,50": Amount, "Btc Ltc": noColumn, "Bt Bt": noColumn,
+		"thirteensigns thirteensigns": noColumn, "B-c B-c": noColumn, "123 123": noColumn} {
 		if got := likelyColumn("", strings.Fields(values)); got != want {
 			t.Errorf("a column with %s is taken for %d, want %d", values, got, want)
 		}
