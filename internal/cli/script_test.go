@@ -332,7 +332,7 @@ func everyRead(ts *testscript.TestScript, args []string) {
 		reseller list; reseller ids; reseller info ID; reseller info North_shop; reseller invite ID;
 		reseller stats ID; reseller stats; reseller report; reseller report North_shop;
 		reseller balance ID; reseller balance ID --currency Btc; reseller balance;
-		reseller rebate ID; reseller rebate ID --currency Usd; reseller rebate;
+		reseller rebate ID; reseller rebate ID --currency Usd; reseller rebate --by invoice; reseller rebate;
 		reseller withdraw list ID; reseller withdraw get ID ID;
 		reseller invoice list ID; reseller invoice get ID ID; reseller invoice finished ID ID`, ";") {
 		words := strings.Fields(strings.ReplaceAll(command, "ID", id))

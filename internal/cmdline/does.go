@@ -71,7 +71,8 @@ func CodesOf(cmd *cobra.Command) []int {
 		Sandbox: {exit.Unknown, exit.Unreachable},
 		Asks:    {exit.Refused, exit.Interrupted},
 		Calls:   {exit.Rejected, exit.Unauthorized, exit.RateLimited, exit.ReadFailed, exit.Interrupted},
-		Journal: {exit.Journal, exit.Refused, exit.ReadFailed, exit.Interrupted}, // which asks a sandbox whose account it is
+		// It asks a sandbox whose account it is.
+		Journal: {exit.Journal, exit.Refused, exit.Rejected, exit.Unauthorized, exit.RateLimited, exit.ReadFailed, exit.Interrupted},
 	}
 	codes := []int{exit.Done, exit.Internal, exit.Usage, exit.Output}
 	for _, word := range strings.Fields(cmd.Annotations[deedsKey]) {

@@ -115,7 +115,7 @@ func (s *Session) senderFor(client *api.Client, approvals approval.Policy) (*pay
 		return nil, err
 	}
 	account, own, err := s.AccountOf(client)
-	if call := (*api.Error)(nil); errors.As(err, &call) && call.Outcome == api.Failed && !errors.Is(err, context.Canceled) {
+	if call := (*api.Error)(nil); cmdline.Does(s.Cmd, cmdline.Money) && errors.As(err, &call) && call.Outcome == api.Failed && !errors.Is(err, context.Canceled) {
 		return nil, exit.Failure(exit.Unreachable, err,
 			fmt.Sprintf("the sandbox did not say which one it is, and nothing was sent to it: %v", err),
 			"it is safe to run the same command again")

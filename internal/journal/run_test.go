@@ -33,7 +33,15 @@ func numbered(n int) (all []Row) {
 
 func row(id string) Row {
 	c := claim(id)
-	return Row{OrderID: id, Content: c.Content, Callback: c.Callback, Kept: sheet.Kept{Note: "note " + id}}
+	return Row{OrderID: id, Content: c.Content, Callback: c.Callback, Kept: kept(id)}
+}
+
+// kept has another text in each column.
+func kept(id string) (k sheet.Kept) {
+	for i, text := range k.Texts(new(string), new(string), new(string)) {
+		*text = fmt.Sprint(id, " in ", sheet.Address+sheet.Column(i))
+	}
+	return k
 }
 
 func mustBegin(t *testing.T, j *book, r Run, all ...Row) Run {
@@ -80,7 +88,7 @@ func TestBeginRun(t *testing.T) {
 			o, err := j.Order(t.Context(), r.OrderID)
 			must(t, err)
 			if own := r.OrderID == "9" || r.OrderID == "1"; (o.Run == "cafe") != own || o.SentBy("cafe") ||
-				own && (o.Note != r.Note || o.Callback != r.Callback || len(story(t, j, r.OrderID)) != 1) {
+				own && (o.Kept != r.Kept || o.Callback != r.Callback || len(story(t, j, r.OrderID)) != 1) {
 				t.Errorf("the order is %+v", o)
 			}
 		}
@@ -181,17 +189,20 @@ func TestClaimOfARun(t *testing.T) {
 	eachJournal(t, func(t *testing.T, j *book) {
 		bring(t, j, "1", order.Planned)
 		r := row("1")
-		r.Callback, r.Note = "http://shop.test/other", "other"
+		r.Callback, r.Kept = "http://shop.test/other", kept("other")
 		run := mustBegin(t, j, Run{Name: "cafe", Digest: "cafe"}, r, row("2"))
 		c := rowClaims(t, j.Ledger, run)[0]
 		changed := c
 		changed.Amount.Minor++
 		wantErr(t, "with other content", Exists)(j.Claim(t.Context(), changed))
 		ticket := mustClaim(t, j, c)
-		if o := ticket.Order(); o.Callback != r.Callback || o.Note != r.Note || o.Content != r.Content || !o.SentBy("cafe") {
+		if o := ticket.Order(); o.Callback != r.Callback || o.Kept != r.Kept || o.Content != r.Content || !o.SentBy("cafe") {
 			t.Errorf("it sends %+v", o)
 		}
 		mustFinish(t, j, ticket, rejected)
+		if o := wantState(t, j, "1", order.Rejected); o.Kept != r.Kept {
+			t.Errorf("it keeps %+v", o)
+		}
 		wantRows(t, j, run, "1 rejected", "2 planned")
 	})
 }

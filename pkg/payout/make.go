@@ -193,7 +193,7 @@ func (m *maker) read() error {
 			first := r
 			m.grouped = &first
 		}
-		m.plainPoint = m.plainPoint || !r.Grouped && strings.Contains(r.Cells[sheet.Amount], ".")
+		m.plainPoint = m.plainPoint || r.Plain
 		if group = append(group, parsedRow{cells: r.Cells, line: r.Line, wrong: r.Wrong}); len(group) == cap(group) {
 			parts, group = append(parts, m.parse(group)), group[:0]
 		}
@@ -223,8 +223,9 @@ func (m *maker) read() error {
 // leaveOut notes a row below the table, which is wrong if it may be a payment.
 func (m *maker) leaveOut(r *sheet.Row) {
 	m.made.Below = append(m.made.Below, r.Line)
-	if r.Cells[sheet.Address] != "" && r.Cells[sheet.Amount]+r.Cells[sheet.AmountMinor] != "" {
-		m.wrong.add(sheet.Wrongf(r.Line, "", "it stands below a blank row, where the table ends, and has an address and an amount: take the blank row out, or this one")...)
+	// A label such as Sum has no digit, and an address has.
+	if strings.ContainsAny(r.Cells[sheet.Address], "0123456789") && r.Cells[sheet.Amount]+r.Cells[sheet.AmountMinor] != "" {
+		m.wrong.add(sheet.Wrongf(r.Line, "", "it stands below a blank row, where the table ends, and has an address and an amount: take it out or, if it is a payment, the blank row")...)
 	}
 }
 

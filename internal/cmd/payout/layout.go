@@ -218,6 +218,9 @@ func (f *layoutFlags) look(s *cmdutil.Session, file string) (l sheet.Layout, err
 			l, err = xlsx.Look(data, f.flagged.Sheet)
 		}
 	}
+	if s.Ctx.Err() != nil {
+		return l, s.Ctx.Err()
+	}
 	if err != nil {
 		return l, &payout.Error{Kind: payout.Invalid, Msg: fmt.Sprintf("%s cannot be read: %v", file, err), Err: err}
 	}

@@ -342,12 +342,12 @@ func planInput(s *cmdutil.Session, file string) (in io.ReadCloser, name string, 
 	if file == "-" {
 		return stoppable{io.NopCloser(s.IO.In), s.Ctx}, "standard input", nil
 	}
-	f, err := os.Open(file)
-	if err != nil {
+	f, err := terminal.Interruptibly(s.Ctx, func() (*os.File, error) { return os.Open(file) }) // a pipe waits for its writer
+	if err != nil && s.Ctx.Err() == nil {
 		return nil, "", exit.UsageError(fmt.Sprintf("%s cannot be opened: %v", file, atomicfile.WithoutPath(err)),
 			"name the file of the rows, or - for standard input")
 	}
-	return stoppable{f, s.Ctx}, file, nil
+	return stoppable{f, s.Ctx}, file, s.Ctx.Err()
 }
 
 // stoppable is an input whose Read returns on a signal, even if nothing arrives.

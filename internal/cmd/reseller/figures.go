@@ -251,6 +251,8 @@ func rebateCommand(a *cmdutil.App) *cobra.Command {
 	cmdline.Offer(cmd, "currency", a.CompleteCurrencies)
 	cmdutil.Prints[api.RebateList](a, cmdutil.One, cmd)
 	cmdutil.Prints[api.RebateMap](a, cmdutil.One, cmd)
+	cmdutil.Prints[reportJSON](a, cmdutil.One, cmd)
+	cmdutil.Prints[figuresJSON](a, cmdutil.List, cmd)
 	cmdutil.Prints[labelledRebatesLine](a, cmdutil.List, cmd)
 	cmdutil.Prints[labelledRebateLine](a, cmdutil.List, cmd)
 	return cmdutil.WithView(a, cmdutil.Apart, rebateView, cmd)

@@ -16,6 +16,7 @@ import (
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/exit"
 	"example.com/till/internal/render"
+	"example.com/till/internal/terminal"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/api/sandbox"
 	"github.com/go-json-experiment/json/jsontext"
@@ -117,12 +118,14 @@ const seedHint = "name demo, none, or a file: till sandbox seed --help shows one
 
 // readSeed reads the file of a seed, or standard input if the name is -, and returns it as JSON.
 func readSeed(s *cmdutil.Session, name string) (json.RawMessage, error) {
-	var text []byte
-	var err error
-	if name == "-" {
-		text, err = io.ReadAll(s.IO.In)
-	} else {
-		text, err = os.ReadFile(name)
+	text, err := terminal.Interruptibly(s.Ctx, func() ([]byte, error) { // a pipe waits for its writer
+		if name == "-" {
+			return io.ReadAll(s.IO.In)
+		}
+		return os.ReadFile(name)
+	})
+	if s.Ctx.Err() != nil {
+		return nil, s.Ctx.Err()
 	}
 	if err != nil {
 		return nil, exit.UsageError(fmt.Sprintf("the seed cannot be read: %v", err), seedHint)

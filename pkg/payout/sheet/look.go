@@ -29,7 +29,11 @@ func LookCSV(in io.Reader) (l Layout, err error) {
 		start = start[:i] // a character may be cut at the end
 	}
 	encoding := ""
-	if !isWide(start) && !utf8.Valid(start) {
+	switch {
+	case isWide(start): // its mark decides
+	case bytes.IndexByte(start, 0) >= 0:
+		encoding = UTF16
+	case !utf8.Valid(start):
 		encoding = Windows1252
 	}
 	lines := firstLines(newLines(bytes.NewReader(start), encoding))

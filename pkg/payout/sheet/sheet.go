@@ -80,8 +80,8 @@ type Row struct {
 	Blank bool // it is empty
 	Below bool // it is below the table, and is not part of it
 	// Grouped says that the point in its amount may separate thousands: three digits follow, other marks than
-	// commas separate the fields, and the layout says nothing.
-	Grouped bool
+	// commas separate the fields, and the layout says nothing. Plain says that it has a point that cannot.
+	Grouped, Plain bool
 
 	Unread []string // of the first row: the headers of the columns that are not read
 }

@@ -242,9 +242,13 @@ func (t *Table) clean(row *Row) {
 			row.wrong(col.String(), "%s was changed by a spreadsheet: format the column as text and enter it again", Quote(row.Cells[col]))
 		}
 	}
-	row.Grouped = t.between != "" && t.between != delimiterNames[","] && t.layout.isGrouped(row.Cells[Amount])
+	row.Grouped = t.between != delimiterNames[","] && t.layout.isGrouped(row.Cells[Amount])
+	row.Plain = !row.Grouped && strings.Contains(row.Cells[Amount], ".")
 	for _, col := range []Column{Amount, AmountMinor} {
 		amount, wrong := t.layout.amount(row.Cells[col])
+		if wrong != "" && col == AmountMinor {
+			wrong = Quote(row.Cells[col]) + " is no whole number: write all its digits, such as 198050"
+		}
 		if row.Cells[col] = amount; wrong != "" {
 			row.wrong(col.String(), "%s", wrong)
 		}

@@ -41,17 +41,22 @@ func Rows(workbook []byte, l sheet.Layout) sheet.Rows {
 // Look proposes a layout for a sheet of a workbook; without a name, for its first. See sheet.Look.
 func Look(workbook []byte, name string) (sheet.Layout, error) {
 	b := open(workbook, name)
-	var rows [][]string
+	var points, commas [][]string // the rows, whose numbers have one mark or the other
 	for in := range b.rows() {
 		if in.line > sheet.MaxRows {
 			break
 		}
-		rows = append(append(rows, make([][]string, in.line-1-len(rows))...), texts(in.cells, sheet.Layout{}))
+		above := make([][]string, in.line-1-len(points))
+		points = append(append(points, above...), texts(in.cells, sheet.Layout{}))
+		commas = append(append(commas, above...), texts(in.cells, sheet.Layout{Decimal: ","}))
 	}
 	if b.err != nil {
 		return sheet.Layout{}, b.err
 	}
-	l := sheet.Look(rows)
+	l := sheet.Look(points)
+	if l.Decimal != sheet.Look(commas).Decimal { // nobody has typed it
+		l.Decimal, l.Group = "", ""
+	}
 	l.Sheet = name
 	return l, nil
 }
@@ -98,7 +103,7 @@ func (r *reader) row(in row) bool {
 		if r.last = in.line; r.first == 0 {
 			r.first = in.line
 		}
-		out.Wrong = append(r.wrong(in), out.Wrong...)
+		r.check(in, &out)
 		if in.hidden {
 			out.Wrong = sheet.Wrongf(in.line, "", "the row is hidden, perhaps by a filter: show it, or delete it")
 		}
@@ -115,13 +120,17 @@ func (r *reader) header(line int, fields []string) bool {
 	return wrong == nil && err == nil || r.yield(sheet.Row{Line: line, Wrong: wrong}, err) && err == nil
 }
 
-// wrong tells which cells of a row mean nothing.
-func (r *reader) wrong(in row) (wrong []sheet.Detail) {
+// check tells which cells of a row mean nothing. The point of a number is none that a person has typed.
+func (r *reader) check(in row, out *sheet.Row) {
+	var wrong []sheet.Detail
 	for i, c := range in.cells {
 		if !r.table.Takes(i) {
 			continue
 		}
 		col := r.table.Column(i)
+		if col == sheet.Amount && c.number {
+			out.Grouped, out.Plain = false, false
+		}
 		if c.styled && col != sheet.Amount && col != sheet.AmountMinor {
 			c.wrong = "is a number that is shown otherwise, such as with more zeros: format it as text, and write it again"
 		}
@@ -129,7 +138,7 @@ func (r *reader) wrong(in row) (wrong []sheet.Detail) {
 			wrong = append(wrong, sheet.Wrongf(in.line, col.String(), "the cell %s %s", coordinates{i, in.line}, c.wrong)...)
 		}
 	}
-	return wrong
+	out.Wrong = append(wrong, out.Wrong...)
 }
 
 // merged refuses cells of the table that are merged with others.

@@ -161,6 +161,16 @@ func TestWorkbook(t *testing.T) {
 		l.Sheet != "May" || l.Other != sheet.Ignore {
 		t.Errorf("%+v, %v", l, err)
 	}
+	// Only in a text has a person typed the point.
+	for cell, typed := range map[string]bool{number: false, `<c r="C2" t="str"><v>1.250</v></c>`: true} {
+		book := made(t, rowOf(cell, ""), "", nil)
+		l, _ := Look(book, "")
+		for row := range Rows(book, sheet.Layout{Other: sheet.Ignore}) {
+			if row.Grouped != typed || row.Plain || l.Decimal != "" {
+				t.Errorf("%s: %+v, %+v", cell, row, l)
+			}
+		}
+	}
 }
 
 // TestDates checks that no number that is shown as a date is read as an amount, in any format.
