@@ -57,7 +57,7 @@ func ResolveCommand(a *cmdutil.App, short string) *cobra.Command {
 	f.StringVar(&d.PaidAs, "paid-as", "", "the service's id of the withdrawal that it is")
 	f.BoolVar(&notSent, "not-sent", false, "it never reached the service")
 	f.StringVar(&d.Reason, "reason", "", "how you know; it is kept in the journal")
-	f.BoolVar(&d.AlthoughDifferent, "although-different", false, "with --paid-as: record it although it differs from the order")
+	f.BoolVar(&d.AlthoughDifferent, "although-different", false, "with --paid-as: record it although it differs from the order; with --not-sent: a withdrawal that agrees with it is a different payment")
 	f.BoolVar(&d.AlthoughClock, "although-clock", false, "with --not-sent: record it although the service's clock and this machine's differ or differed")
 	cmdline.RequireOne(cmd, "paid-as", "not-sent")
 	cmdline.Exclude(cmd, "paid-as", "not-sent")
@@ -76,9 +76,8 @@ func checkDecision(cmd *cobra.Command, d payout.Decision, notSent bool) error {
 		seen[id] = true
 	}
 	switch {
-	case d.AlthoughDifferent && (d.PaidAs == "" || strings.TrimSpace(d.Reason) == ""):
-		return exit.UsageError("--although-different needs --paid-as ID and a reason: it records a withdrawal that differs from the order",
-			"add --paid-as ID and --reason TEXT, saying how you know")
+	case d.AlthoughDifferent && strings.TrimSpace(d.Reason) == "":
+		return exit.UsageError("--although-different needs a reason: it goes against what the service shows", "add --reason TEXT, saying how you know")
 	case d.AlthoughClock && !notSent:
 		return exit.UsageError("--although-clock needs --not-sent: only that decision depends on time", "leave it out")
 	case notSent && strings.TrimSpace(d.Reason) == "":

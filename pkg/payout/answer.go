@@ -20,14 +20,16 @@ type answer struct {
 	// nameless are the records that may be any order, by their marks: as long as there are some, an order
 	// without a record is undecided.
 	nameless map[string]string
-	alike    map[string]string // ids of nameless records by the unknown order that pays the same
-	lack     *lack             // of the reading
-	none     bool              // the service shows no list, as a person has accepted
-	unproven error             // why the list cannot say that an order is not on it; nil: it can
+	// alike are the ids of such records by the unknown order that they agree with, also of accepted ones: it may
+	// have been another order that they were accepted for.
+	alike    map[string][]string
+	lack     *lack // of the reading
+	none     bool  // the service shows no list, as a person has accepted
+	unproven error // why the list cannot say that an order is not on it; nil: it can
 }
 
 func newAnswer() answer {
-	return answer{records: map[string][]record{}, foreign: map[string]record{}, nameless: map[string]string{}, alike: map[string]string{}}
+	return answer{records: map[string][]record{}, foreign: map[string]record{}, nameless: map[string]string{}, alike: map[string][]string{}}
 }
 
 // add adds a record. It ignores one that it has already: the list may show a record twice when rows move. Two
@@ -59,7 +61,8 @@ func (a answer) with(earlier answer) answer {
 // agrees reports whether two readings have shown the same. Amounts are compared only if they are shown in the
 // unit that was sent, because the rate between two units may change.
 func (a answer) agrees(o answer, sought map[int64]*api.CreateWithdrawal) bool {
-	if (a.lack == nil) != (o.lack == nil) || len(a.records) != len(o.records) || len(a.foreign) != len(o.foreign) || !maps.Equal(a.nameless, o.nameless) {
+	if (a.lack == nil) != (o.lack == nil) || len(a.records) != len(o.records) || len(a.foreign) != len(o.foreign) || !maps.Equal(a.nameless, o.nameless) ||
+		!maps.EqualFunc(a.alike, o.alike, slices.Equal) {
 		return false
 	}
 	shows := func(records []record, r record, sent api.Amount) bool {
@@ -90,10 +93,9 @@ func (a answer) undecided(orderIDs ...string) error {
 		switch {
 		case len(a.records[id]) > 0:
 			continue
-		case a.alike[id] != "":
-			w := a.alike[id]
-			return refused(RuleList, "order %s is not on the service's list, and a record there may be any order: %s; it has the same content: if it is this order, record that: till withdraw resolve %[1]s --paid-as %[3]s", id, a.nameless[w], w).
-				hint("if it is another payment, record that first", "journal", "check", "--accept", "REASON")
+		case len(a.alike[id]) > 0:
+			return refused(RuleList, "order %s is not on the service's list, and may be withdrawal %s: all of it that can be compared agrees; if it is this order, record that: till withdraw resolve %[1]s --paid-as %[2]s", id, a.alike[id][0]).
+				hint("if that is another payment, say so", "withdraw", "resolve", id, "--not-sent", "--although-different", "--reason", "TEXT")
 		case a.unproven != nil:
 			return a.unproven
 		}
@@ -140,13 +142,16 @@ func (q *question) see(a *answer, w listed, foreign bool) {
 			a.add(id, r)
 		}
 	}
-	if mayBeAny && !foreign && !accepted {
+	if !mayBeAny || foreign {
+		return
+	}
+	if !accepted {
 		a.nameless[w.mark()] = w.String()
-		r = recordOf(w.Withdrawal)
-		for _, id := range q.unknown {
-			if w.ID != "" && differs(Order{Content: contentOf(*q.sought[parseID(id)])}, r) == "" {
-				a.alike[id] = w.ID
-			}
+	}
+	r = recordOf(w.Withdrawal)
+	for _, id := range q.unknown {
+		if w.ID != "" && differs(Order{Content: contentOf(*q.sought[parseID(id)])}, r) == "" {
+			a.alike[id] = append(a.alike[id], w.ID)
 		}
 	}
 }

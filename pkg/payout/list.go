@@ -376,10 +376,12 @@ func (s *Sender) ask(ctx context.Context, q *question) (answer, error) {
 			from, now, complete, agree = "", nil, nil, false // the service understands the time in another way, so its list is read whole
 			return false, nil
 		}
-		known, err := s.ledger.ByWithdrawal(ctx, slices.Collect(maps.Keys(now.nameless)))
+		known, err := s.ledger.ByWithdrawal(ctx, slices.Concat(slices.Collect(maps.Keys(now.nameless)), slices.Concat(slices.Collect(maps.Values(now.alike))...)))
 		for id := range known {
 			delete(now.nameless, id)
-			maps.DeleteFunc(now.alike, func(_, withdrawal string) bool { return withdrawal == id })
+		}
+		for id, withdrawals := range now.alike {
+			now.alike[id] = slices.DeleteFunc(withdrawals, func(id string) bool { _, is := known[id]; return is })
 		}
 		last := before
 		if why == nil {

@@ -1,6 +1,7 @@
 package payout
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -174,6 +175,12 @@ func TestRecordsThatCannotBeRead(t *testing.T) {
 				d.options.SettleAfter = 0
 				wantKind(t, d.Check(t.Context(), notSent("4711")), Refused, RuleList)
 				d.wantState("4711", StateUnknown)
+				if alike != "" { // also if it was accepted for another order
+					c, err := d.Compare(t.Context(), api.WithdrawalFilter{}, Filter{})
+					ok(t, cmp.Or(err, d.Accept(t.Context(), c, "x")))
+					wantKind(t, d.Check(t.Context(), notSent("4711")), Refused, RuleList, alike, "--although-different")
+					ok(t, d.Check(t.Context(), Decision{OrderIDs: []string{"4711"}, Reason: "x", AlthoughDifferent: true}))
+				}
 			}
 		})
 	}

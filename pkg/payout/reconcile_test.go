@@ -218,6 +218,7 @@ func TestResolvePaidAs(t *testing.T) {
 		"fields disagree":  {func(r row) { r["external_id"] = 5 }, "refused/" + RuleDecision},
 		"another unit":     {func(r row) { r["amount"] = row{"Fiat": row{"USD": 1}} }, ""},
 		"another address":  {func(r row) { r["address"] = "x" }, "refused/" + RuleDecision},
+		"no id nor unit":   {func(r row) { r.named("")["amount"] = row{"Fiat": row{"USD": 1}} }, "refused/" + RuleDecision},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := deskInDoubt(t, "10")

@@ -16,8 +16,8 @@ type Decision struct {
 	OrderIDs []string
 	PaidAs   string // the service's id of the withdrawal, for one order; empty: none of the orders was sent
 	Reason   string // may be empty only with PaidAs
-	// AlthoughDifferent accepts the withdrawal although it is not what the order asked for. It needs a
-	// reason.
+	// AlthoughDifferent accepts the withdrawal although it is not what the order asked for or, if none was sent,
+	// that withdrawals without an order id pay the same. It needs a reason.
 	AlthoughDifferent bool
 	// AlthoughClock accepts that the service's clock and this machine's differ, or that this machine's was
 	// ahead when an order was sent.
@@ -140,7 +140,9 @@ func (s *Sender) checkPaid(ctx context.Context, c Checked) (Checked, error) {
 				hint(search, "withdraw", "list", "--all")
 		}
 	}
-	c.Differs = differs(o.Order, r)
+	if c.Differs = differs(o.Order, r); c.Differs == "" && len(r.numbers) == 0 { // only its content says which order it is
+		c.Differs = s.uncompared(o.Content, r)
+	}
 	if r.merchant != "" && status.Merchant != "" && r.merchant != status.Merchant {
 		why := fmt.Sprintf("it belongs to the merchant %q, and this account is %q", r.merchant, status.Merchant)
 		c.Differs = strings.TrimPrefix(c.Differs+"; "+why, "; ")
@@ -202,6 +204,9 @@ func (s *Sender) checkNotSent(ctx context.Context, c Checked) (Checked, error) {
 				r.Order.OrderID, r.withdrawal, stateText(r.Order.State)).
 				hint("see what is known of it", "journal", "show", r.Order.OrderID)
 		}
+	}
+	if c.AlthoughDifferent {
+		found.alike = nil
 	}
 	if err := found.undecided(c.OrderIDs...); err != nil {
 		return c, err
