@@ -194,9 +194,13 @@ func (s *Sender) keepsOrderIDs(ctx context.Context, status journal.AccountStatus
 	case err == nil && recordOf(w).bearsOnly(status.Newest.OrderID):
 		return s.ledger.NoteService(ctx, "", journal.Kept)
 	}
+	way := "--lookup never"
+	if status.Restored { // the list is read in any case
+		way = "till journal check --accept REASON"
+	}
 	return refused(RuleList, "the service does not show order ids as they were sent (withdrawal %s, order %s), so its list cannot be asked for an order",
 		status.Newest.ID, status.Newest.OrderID).about(status.Newest.OrderID, status.Newest.ID).
-		hint("ask its provider; to send all the same, relying on this journal alone: --lookup never")
+		hint("ask its provider; to send all the same, relying on this journal alone: " + way)
 }
 
 // checkNew refuses a withdrawal whose order id is new, and so cannot be on the list, if it may have been paid
