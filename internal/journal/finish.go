@@ -102,11 +102,11 @@ func (l *Ledger) Settle(ctx context.Context, e Evidence) (o Record, err error) {
 
 // Missing records that the service does not have the withdrawal whose id it has just given an order. It
 // returns the order after that. If the order has changed since, for example because the list has shown it,
-// that counts.
-func (l *Ledger) Missing(ctx context.Context, o Record) (now Record, err error) {
+// that counts. seen says that the service has shown the withdrawal since its answer.
+func (l *Ledger) Missing(ctx context.Context, o Record, seen bool) (now Record, err error) {
 	err = l.j.write(ctx, func(t *tx) (err error) {
 		if now, err = t.current(l, o.OrderID); err == nil && now.version == o.version {
-			now, err = t.happen(now, missing{o.ID})
+			now, err = t.happen(now, missing{o.ID, seen})
 		}
 		return err
 	})

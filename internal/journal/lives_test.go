@@ -123,8 +123,8 @@ func (l *life) happens(t *testing.T, what string, before Record) (Record, error)
 		return l.sender.Settle(t.Context(), seen)
 	case "shown":
 		return Record{}, l.sender.Show(t.Context(), map[string]string{"1": id})
-	case "missing":
-		return l.sender.Missing(t.Context(), l.was)
+	case "missing", "gone":
+		return l.sender.Missing(t.Context(), l.was, verb == "gone")
 	case "paid as", "not sent":
 		o, err := l.sender.Decide(t.Context(), Decision{OrderID: "1", PaidAs: id, NotSent: id == "", Reason: "they say so"})
 		if want := (order.Resolution{As: strings.ReplaceAll(verb, " ", "-"), Reason: "they say so", At: o.Changed,
@@ -225,6 +225,7 @@ var lives = map[string]string{
 	// The service has it no more.
 	"claim, accepted w1, missing > unknown, accepted w1, missing": "unknown: w1",
 	"claim, accepted w1, differs w1, paid as w1, missing":         "accepted w1, decided",
+	"claim, accepted w1, gone, not sent! shown":                   "unknown, shown as w1",
 
 	// A person decides.
 	"not sent! not found":   "",

@@ -98,7 +98,8 @@ func happenings(w world, lies bool) map[string]event {
 	}
 	for i, taken := range w.truth {
 		id := fmt.Sprintf("w%d", i)
-		all["missing "+id] = missing{id}
+		all["missing "+id] = missing{withdrawal: id}
+		all["missing after all "+id] = missing{id, true}
 		for _, end := range []Outcome{accepted(id), rejected, unknown, limited} {
 			if !lies && (end.Ending == order.WasAccepted) != taken && end.Ending != order.WasUncertain {
 				continue

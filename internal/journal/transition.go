@@ -310,7 +310,10 @@ func (e shown) happens(o *Record) (order.Event, error) {
 
 // missing is the event that the service does not have the withdrawal whose id it has given the order: it may
 // have taken the order or not. If it has shown it without an answer, that is not forgotten.
-type missing struct{ withdrawal string }
+type missing struct {
+	withdrawal string
+	seen       bool // it was shown after the answer
+}
 
 func (e missing) happens(o *Record) (line order.Event, err error) {
 	if o.State != order.Accepted || o.ID != e.withdrawal || o.Resolved != nil {
@@ -320,7 +323,10 @@ func (e missing) happens(o *Record) (line order.Event, err error) {
 	o.Reason = "the service has no withdrawal " + e.withdrawal + ", which is the id that it gave"
 	for i, a := range o.Attempts {
 		if a.Outcome == order.WasAccepted {
-			o.Attempts[i].Outcome, o.Shown = order.WasUncertain, "" // perhaps only in its answer
+			o.Attempts[i].Outcome = order.WasUncertain
+			if !e.seen { // perhaps only in its answer
+				o.Shown = ""
+			}
 		}
 	}
 	return order.Event{What: eventMissing, ID: e.withdrawal, Reason: keepable(o.Reason)}, nil

@@ -155,7 +155,8 @@ func (s *Sender) stillThere(ctx context.Context, o journal.Record) (journal.Reco
 	if _, err := s.client.Withdrawals.Get(ctx, o.ID); !rejects(err) {
 		return o, nil // it has it, or does not say
 	}
-	o, err = s.ledger.Missing(ctx, o)
+	readBack := o.Run == "" && s.options.Lookup != LookupNever // of a run, only the first one is
+	o, err = s.ledger.Missing(ctx, o, readBack)
 	return o, accountChanged(err)
 }
 

@@ -402,7 +402,7 @@ func (s *Sender) readBack(ctx context.Context, o journal.Record) (now journal.Re
 	}
 	if rejects(err) {
 		answer := fmt.Sprintf("the service answered with the id %s, and then that it has no such withdrawal: %v", o.ID, err)
-		now, broken := s.ledger.Missing(ctx, o)
+		now, broken := s.ledger.Missing(ctx, o, false)
 		switch {
 		case broken != nil:
 			now, answer = o, fmt.Sprintf("%s; and this could not be recorded: %v", answer, broken)
