@@ -57,7 +57,7 @@ func ResolveCommand(a *cmdutil.App, short string) *cobra.Command {
 	f.StringVar(&d.PaidAs, "paid-as", "", "the service's id of the withdrawal that it is")
 	f.BoolVar(&notSent, "not-sent", false, "it never reached the service")
 	f.StringVar(&d.Reason, "reason", "", "how you know; it is kept in the journal")
-	f.BoolVar(&d.AlthoughDifferent, "although-different", false, "with --paid-as: record it although it differs from the order; with --not-sent: a withdrawal that agrees with it is a different payment")
+	f.BoolVar(&d.AlthoughDifferent, "although-different", false, "with --paid-as: although it differs; with --not-sent: although a withdrawal agrees")
 	f.BoolVar(&d.AlthoughClock, "although-clock", false, "with --not-sent: record it although the service's clock and this machine's differ or differed")
 	cmdline.RequireOne(cmd, "paid-as", "not-sent")
 	cmdline.Exclude(cmd, "paid-as", "not-sent")
