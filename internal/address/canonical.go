@@ -5,9 +5,10 @@ package address
 import "strings"
 
 // Canonical returns the form in which addresses are compared. Two spellings of an address have the same form:
-// a bech32 address, and 0x with 40 hexadecimal digits, means the same in either case. Any other text is
-// returned unchanged. The service always gets the text as it was written.
+// a bech32 address, and 0x with 40 hexadecimal digits, means the same in either case, and an IBAN as Joined
+// writes it. Any other text is returned unchanged. The service always gets the text as it was written.
 func Canonical(text string) string {
+	text = Joined(text)
 	if _, capital := cases(text); !capital { // then it is its own form, whatever it is
 		return text
 	}

@@ -214,7 +214,7 @@ func TestCanonical(t *testing.T) {
 		"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed": eth, "0X5AAEB6053F3E94C9B9A09F33669435E7EF1BEAED": eth, eth: "",
 		strings.ToUpper(bc): bc, bc: "", "bc1qW508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4": "", "bc1qW508D6": "", "": "",
 		"1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa": "", "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t": "", "Alice": "",
-		"GB29NWBK60161331926819": "", "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAe": "",
+		"gb29 nwbk-60161331926819": "GB29NWBK60161331926819", "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAe": "",
 	} {
 		if got := Canonical(text); got != cmp.Or(want, text) {
 			t.Errorf("Canonical(%s) = %s", text, got)
