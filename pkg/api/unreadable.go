@@ -8,12 +8,12 @@ import (
 	"slices"
 )
 
-// UnreadableWithdrawal is a record of a list that cannot be read as a withdrawal: a field has another type than
-// the interface shows, is no valid text or there twice, or a required one is missing.
+// UnreadableWithdrawal is a record that cannot be read as a withdrawal: a field has another type than the
+// interface shows, is no valid text or there twice, or a required one is missing.
 type UnreadableWithdrawal struct {
 	Withdrawal          // the fields that can be read
 	Unread     []string // the names of the fields that cannot be read
-	Place      int      // on its page, from 0
+	Place      int      // on its page of a list, from 0
 	Err        error    // why it is not a withdrawal
 }
 

@@ -84,6 +84,11 @@ func TestUnreadableWithdrawal(t *testing.T) {
 			if _, err := client.Withdrawals.List(context.Background(), WithdrawalFilter{}, 1, 100); err == nil {
 				t.Error("one page is read leniently")
 			}
+			client = must[*Client](t)(New("http://127.0.0.1", WithTransport(answering(200, tt.record))))
+			u, err = client.Withdrawals.GetLenient(t.Context(), "w1")
+			if ok := err == nil && u.Err != nil && slices.Equal(u.Unread, tt.unread); u.ID != tt.id || ok != (tt.id != "") {
+				t.Errorf("alone: %+v, %v", u, err)
+			}
 		})
 	}
 }

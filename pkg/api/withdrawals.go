@@ -205,6 +205,22 @@ func (s *Withdrawals) Get(ctx context.Context, id string) (Withdrawal, error) {
 	return call[Withdrawal](ctx, s.client, get("get withdrawal", "/api/merchant_withdrawal", textParam("id", id)))
 }
 
+// GetLenient is Get for a caller who must know of a record with an id that cannot be read as a withdrawal, as
+// ListLenient is List. If it can be read, Err is nil.
+//
+// GET /api/merchant_withdrawal (section 4.1)
+func (s *Withdrawals) GetLenient(ctx context.Context, id string) (u UnreadableWithdrawal, err error) {
+	r := get("get withdrawal", "/api/merchant_withdrawal", textParam("id", id))
+	body, err := s.client.exchange(ctx, r)
+	if err == nil {
+		u.Withdrawal, err = open[Withdrawal](s.client, r, body)
+	}
+	if err != nil && u.UnmarshalJSON(body) == nil && u.ID != "" {
+		u.Err, err = err, nil
+	}
+	return u, err
+}
+
 // List returns one page. The interface does not show the number of the first page or the largest page size.
 //
 // POST /api/merchant_withdrawal/list (section 4.1)

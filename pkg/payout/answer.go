@@ -148,7 +148,7 @@ func (q *question) see(a *answer, w listed, foreign bool) {
 	if !accepted {
 		a.nameless[w.mark()] = w.String()
 	}
-	r = recordOf(w.Withdrawal)
+	r = w.record()
 	for _, id := range q.unknown {
 		if w.ID != "" && differs(Order{Content: contentOf(*q.sought[parseID(id)])}, r) == "" {
 			a.alike[id] = append(a.alike[id], w.ID)

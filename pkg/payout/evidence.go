@@ -35,11 +35,12 @@ type record struct {
 	unread   []string // fields that cannot be read, and are empty here
 }
 
-func recordOf(w api.Withdrawal) record {
+func recordOf(u api.UnreadableWithdrawal) record {
+	w := u.Withdrawal
 	r := record{
 		id: w.ID, numbers: numbersOf(w), number: w.ExternalID, text: w.ExternalOrderID, currency: w.Currency,
 		amount:  w.Amount,
-		address: w.Address.Text, memo: memoOf(w), status: w.Current, merchant: w.MerchantID,
+		address: w.Address.Text, memo: memoOf(w), status: w.Current, merchant: w.MerchantID, unread: u.Unread,
 	}
 	if len(w.Statuses) > 0 {
 		r.dated = sheet.Shorten(w.Statuses[0].At)

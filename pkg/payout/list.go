@@ -73,9 +73,7 @@ func (w listed) mark() string { return cmp.Or(w.ID, string(w.RawJSON())) }
 
 // record returns the fields that are kept of it.
 func (w listed) record() record {
-	r := recordOf(w.Withdrawal)
-	r.unread = w.unread
-	return r
+	return recordOf(api.UnreadableWithdrawal{Withdrawal: w.Withdrawal, Unread: w.unread})
 }
 
 // orderIDs returns the order ids that it shows.

@@ -187,7 +187,7 @@ func (s *Sender) keepsOrderIDs(ctx context.Context, status journal.AccountStatus
 	if status.OrderIDs != journal.Dropped || status.Newest == nil {
 		return nil
 	}
-	w, err := s.client.Withdrawals.Get(ctx, status.Newest.ID)
+	w, err := s.client.Withdrawals.GetLenient(ctx, status.Newest.ID)
 	switch {
 	case err != nil && !rejects(err):
 		return err

@@ -152,7 +152,7 @@ func (s *Sender) stillThere(ctx context.Context, o journal.Record) (journal.Reco
 	if err != nil || o.State != StateAccepted || o.Resolved != nil || o.Age(now, nil) > forgotten {
 		return o, err
 	}
-	if _, err := s.client.Withdrawals.Get(ctx, o.ID); !rejects(err) {
+	if _, err := s.client.Withdrawals.GetLenient(ctx, o.ID); !rejects(err) {
 		return o, nil // it has it, or does not say
 	}
 	readBack := o.Run == "" && s.options.Lookup != LookupNever // of a run, only the first one is

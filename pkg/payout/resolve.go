@@ -116,7 +116,7 @@ func taken(o journal.Record, id string) error {
 func (s *Sender) checkPaid(ctx context.Context, c Checked) (Checked, error) {
 	o, id := c.orders[0], c.PaidAs
 	status, broken := s.ledger.Status(ctx)
-	w, err := s.client.Withdrawals.Get(ctx, id)
+	w, err := s.client.Withdrawals.GetLenient(ctx, id)
 	switch {
 	case broken != nil:
 		return c, broken

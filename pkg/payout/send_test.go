@@ -235,7 +235,8 @@ func TestBearsOnly(t *testing.T) {
 		"rounded":            {4712, "4711", false},
 		"changed":            {4711, "A4711", false},
 	} {
-		if got := recordOf(api.Withdrawal{ExternalID: tt.number, ExternalOrderID: tt.text}).bearsOnly("4711"); got != tt.want {
+		w := listed{Withdrawal: api.Withdrawal{ExternalID: tt.number, ExternalOrderID: tt.text}}
+		if got := w.record().bearsOnly("4711"); got != tt.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
