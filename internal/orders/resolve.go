@@ -83,13 +83,8 @@ func checkDecision(cmd *cobra.Command, d payout.Decision, notSent bool) error {
 	case notSent && strings.TrimSpace(d.Reason) == "":
 		return exit.UsageError("--not-sent needs a reason: it lets the order be sent again",
 			"add --reason TEXT, saying how you know")
-	case strings.HasPrefix(d.PaidAs, "-"): // the value was a variable without a text
-		return exit.UsageError(fmt.Sprintf("--paid-as: %q is a flag, and not an id", d.PaidAs), "give the id of the withdrawal")
 	case !notSent && d.PaidAs == "":
 		return cmdline.HelpError(cmd, "one of --paid-as ID and --not-sent is needed", "")
-	case d.PaidAs != "" && len(d.OrderIDs) > 1:
-		return exit.UsageError("--paid-as: a withdrawal belongs to one order",
-			"resolve them one at a time")
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -203,8 +204,20 @@ type Hint struct {
 	Command []string // the arguments of till, such as withdraw, reconcile, 5001; nil: there is no command
 }
 
-// NewHint returns a hint with a text and a command.
-func NewHint(text string, command ...string) Hint { return Hint{text, command} }
+// NewHint returns a hint with a text and a command. In the command, values that begin with a dash, such as an id
+// of the service, are written so that they are not taken for flags. Flags have two dashes.
+func NewHint(text string, command ...string) Hint {
+	for i, word := range command {
+		switch before := command[max(0, i-1)]; {
+		case !strings.HasPrefix(word, "-"), strings.HasPrefix(word, "--"), before == "--":
+		case strings.HasPrefix(before, "--"):
+			return NewHint(text, slices.Concat(command[:i-1], []string{before + "=" + word}, command[i+1:])...)
+		default:
+			return NewHint(text, slices.Concat(command[:i], command[i+1:], []string{"--", word})...)
+		}
+	}
+	return Hint{text, command}
+}
 
 // settleConflict returns the hint for an order in conflict, whose withdrawal may not be known.
 func settleConflict(orderID, withdrawal string) Hint {

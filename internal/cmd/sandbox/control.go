@@ -231,7 +231,7 @@ func inviteRedeemCommand(a *cmdutil.App) *cobra.Command {
 		Short: "Make a reseller from an invite of the sandbox",
 	}, func(s *cmdutil.Session, args []string) (redeemed, error) {
 		if err := api.CheckUUID(args[0]); err != nil {
-			return redeemed{}, exit.UsageError(err.Error(), "one is printed when it is made", "invite", "create", "-q")
+			return redeemed{}, exit.UsageError(err.Error(), "one is printed when it is made", "invite", "create", "--quiet")
 		}
 		order := map[string]string{"invite": args[0]}
 		if s.Cmd.Flags().Changed("label") {
