@@ -64,7 +64,6 @@ func (p *lenientPage) read(r *reader) error {
 type lenientRows lenientPage
 
 func (p *lenientRows) read(r *reader) error {
-	place := 0
 	return r.eachElement(maxRows, func() error {
 		start := r.InputOffset()
 		if err := r.SkipValue(); err != nil {
@@ -73,11 +72,10 @@ func (p *lenientRows) read(r *reader) error {
 		var w Withdrawal
 		text := r.since(start)
 		if err := decode(text, &w); err != nil {
-			p.Unreadable = append(p.Unreadable, unreadable(text, place, err))
+			p.Unreadable = append(p.Unreadable, unreadable(text, len(p.Items)+len(p.Unreadable), err))
 		} else {
 			p.Items = append(p.Items, w)
 		}
-		place++
 		return nil
 	})
 }

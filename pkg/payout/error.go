@@ -204,8 +204,8 @@ type Hint struct {
 	Command []string // the arguments of till, such as withdraw, reconcile, 5001; nil: there is no command
 }
 
-// NewHint returns a hint with a text and a command. In the command, values that begin with a dash, such as an id
-// of the service, are written so that they are not taken for flags. Flags have two dashes.
+// NewHint returns a hint with a text and a command. In the command, values that begin with a dash, such as an
+// id of the service, are written so that they are not taken for flags. Flags have two dashes.
 func NewHint(text string, command ...string) Hint {
 	for i, word := range command {
 		switch before := command[max(0, i-1)]; {
@@ -265,7 +265,10 @@ func describeSent(m money.Registry, o Order) string {
 
 func describe(m money.Registry, c Content) string {
 	text := m.Format(c.Amount)
-	if c.Amount.Unit() != c.Currency {
+	switch {
+	case c.Amount.Code == "":
+		text = "an amount that cannot be read"
+	case c.Amount.Unit() != c.Currency:
 		text += ", withdrawn in " + c.Currency.Code + ","
 	}
 	text += " to " + c.Address

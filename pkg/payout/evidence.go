@@ -35,12 +35,11 @@ type record struct {
 	unread   []string // fields that cannot be read, and are empty here
 }
 
-func recordOf(u api.UnreadableWithdrawal) record {
-	w := u.Withdrawal
+func recordOf(w api.UnreadableWithdrawal) record {
 	r := record{
-		id: w.ID, numbers: numbersOf(w), number: w.ExternalID, text: w.ExternalOrderID, currency: w.Currency,
-		amount:  w.Amount,
-		address: w.Address.Text, memo: memoOf(w), status: w.Current, merchant: w.MerchantID, unread: u.Unread,
+		id: w.ID, numbers: numbersOf(w.Withdrawal), number: w.ExternalID, text: w.ExternalOrderID, currency: w.Currency,
+		amount: w.Amount, address: w.Address.Text, memo: memoOf(w.Withdrawal), status: w.Current, merchant: w.MerchantID,
+		unread: w.Unread,
 	}
 	if len(w.Statuses) > 0 {
 		r.dated = sheet.Shorten(w.Statuses[0].At)

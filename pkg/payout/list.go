@@ -23,8 +23,9 @@ const (
 
 // A reading is the list read once: page after page from the first one, until two pages in a row bring nothing
 // new, or until as many withdrawals as the service counts are there and the last page is shorter than
-// another. If withdrawals were made meanwhile, it then reads its beginning again. Its memory is constant,
-// except for a few bytes for each withdrawal.
+// another. If withdrawals were made meanwhile, it then reads its beginning again, and if the pages were smaller
+// than asked for, the whole list with that size. Its memory is constant, except for a few bytes for each
+// withdrawal.
 type reading struct {
 	filter   api.WithdrawalFilter
 	status   journal.AccountStatus
@@ -130,7 +131,7 @@ func (r *reading) readPages(ctx context.Context, s *Sender, size int) error {
 			continue // its first page may be page 1
 		}
 		if err != nil {
-			return r.failedPage(err)
+			return r.failedPage(err, again)
 		}
 		r.count(page)
 		if stale++; r.take(page, number) > 0 {
@@ -144,19 +145,21 @@ func (r *reading) readPages(ctx context.Context, s *Sender, size int) error {
 		if err := r.endless(longest, cmp.Or(s.mostPages, mostPages)); err != nil {
 			return err
 		}
-		if stale == 2 && r.grows && r.missing() > 0 && !again { // withdrawals were made meanwhile
-			number, stale, again = first-1, 0, true
+		if stale == 2 && r.missing() > 0 && !again && (r.grows || longest < size) {
+			// Withdrawals were made meanwhile, or the service cuts its pages, which leaves gaps between them.
+			number, again, size = first-1, true, max(1, min(size, longest))
+			stale = -1 // pages 0 and 1 may be the same
 		}
 	}
 	return r.lacks()
 }
 
-// failedPage returns how a reading ends with a page that was not shown.
-func (r *reading) failedPage(err error) error {
+// failedPage returns how a reading ends with a page that was not shown. again: the list was read before.
+func (r *reading) failedPage(err error, again bool) error {
 	switch {
 	case !rejects(err) || r.pages == 0:
 		return err
-	case r.missing() > 0 || r.pages < r.promised: // perhaps it has become shorter
+	case (!again || r.grows) && (r.missing() > 0 || r.pages < r.promised): // perhaps it has become shorter
 		return &lack{why: fmt.Sprintf("it refused a page of its list after %d withdrawals, of %d that it counts: %v",
 			len(r.ids), r.total, err)}
 	}

@@ -1,6 +1,7 @@
 package payout
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -153,11 +154,7 @@ func (s *Sender) checkPaid(ctx context.Context, c Checked) (Checked, error) {
 	if c.Differs == "" {
 		return c, nil
 	}
-	shown := Content{Currency: r.currency, Amount: r.amount, Address: r.address}
-	if r.memo != nil {
-		shown.Memo = *r.memo
-	}
-	c.Shown = describe(s.money, shown)
+	c.Shown = describe(s.money, Content{Currency: r.currency, Amount: r.amount, Address: r.address, Memo: *cmp.Or(r.memo, new(string))})
 	return s.insist(c)
 }
 

@@ -31,7 +31,7 @@ func TestIncompleteListFails(t *testing.T) {
 		d.s.fill(5)
 		readings := 0
 		d.s.onList = func(page, size int) ([]row, int, int) {
-			if page != 1 {
+			if page != 1 || size < 100 {
 				return nil, 1, 5
 			}
 			if readings++; readings <= tt.hidden {
@@ -265,8 +265,8 @@ func TestTwoReadingsAgree(t *testing.T) {
 			with, other := d.s.rows, maps.Clone(d.s.rows[0])
 			other["amount"] = row{"Crypto": row{"Btc": 4999}}
 			n := 0
-			d.s.onList = func(page, _ int) ([]row, int, int) {
-				if page > 1 {
+			d.s.onList = func(page, size int) ([]row, int, int) {
+				if page > 1 || size < 100 {
 					return nil, 1, 0
 				}
 				n++
@@ -412,7 +412,7 @@ func TestLongList(t *testing.T) {
 	runtime.KeepAlive(found)
 }
 
-// TestSmallPages checks that a service that refuses large pages is asked for smaller ones, and that a service
+// TestSmallPages checks that a service that refuses or cuts large pages is asked for smaller ones, and that one
 // which refuses all sizes is not asked forever.
 func TestSmallPages(t *testing.T) {
 	for largest, want := range map[int]int{50: 3, 10: 11, 5: 0} {
@@ -428,6 +428,17 @@ func TestSmallPages(t *testing.T) {
 			}
 		} else if err != nil || lists < want || seen < 101 {
 			t.Errorf("at most %d: %d, %v after %d requests", largest, seen, err, lists)
+		}
+	}
+	for rows, largest := range map[int]int{60: 50, 151: 60, 251: 20} { // others are cut, and leave gaps
+		d := newDesk(t)
+		d.s.fill(rows)
+		d.s.onList = func(page, size int) ([]row, int, int) {
+			items, pages, total := d.s.cut(page, size)
+			return items[:min(len(items), largest)], pages, total
+		}
+		if err := (&reading{see: func(listed) bool { return true }}).read(t.Context(), d.Sender); err != nil {
+			t.Errorf("%d of %d: %v", largest, rows, err)
 		}
 	}
 }
