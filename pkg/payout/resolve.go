@@ -218,10 +218,7 @@ func (s *Sender) checkNotSent(ctx context.Context, c Checked) (Checked, error) {
 	default:
 		c.Skew = skew
 	}
-	known := &skew
-	if c.Undated {
-		known = nil
-	}
+	known := map[bool]*time.Duration{false: &skew}[c.Undated]
 	for _, o := range c.orders { // after the list was read: an order on it has arrived
 		if wait := s.options.SettleAfter - o.Age(began, known); !o.Sent.IsZero() && wait > 0 {
 			e := refused(RuleDecision, "order %s was sent at %s, and may still arrive", o.OrderID, o.Sent.UTC().Format(time.RFC3339))
