@@ -256,11 +256,9 @@ var patches = []overlay.Patch{
 `, New: `
 		if batch[other.Run] && other.Run != a.plan.Name() && !mutant("batch-together") {
 `},
-	{File: "internal/journal/run.go", Old: `
-	if r.Since == "" {
-`, New: `
-	if r.Since == "" || mutant("batch-together") {
-`},
+	{File: "pkg/payout/apply_check.go", Old: `
+		case plan.Batch == "" ||`, New: `
+		case mutant("batch-together") || plan.Batch == "" ||`},
 	{File: "internal/journal/claim.go", Old: `
 	if err := t.stillNewest(a.id, c.Run, c.Batch, c.Run); err != nil {
 `, New: `

@@ -199,6 +199,20 @@ func (l *Ledger) Unshown(ctx context.Context) iter.Seq2[Record, error] {
 // unshown has the condition of the index orders_unshown.
 const unshown = "account = ?1 AND shown = '' AND (sent <> '' OR decided <> '')"
 
+// Replaced yields the orders of older runs of a batch, or of all batches if it is empty, that its newest run
+// does not have, and those of one more run, if that is not empty.
+func (l *Ledger) Replaced(ctx context.Context, batch, run string) iter.Seq2[Record, error] {
+	return l.orders(ctx, ordersWhere(replaced), batch, run)
+}
+
+const (
+	goneOn   = `FROM runs WHERE account = ?1 AND began <> '' AND batch <> '' AND ?2 IN ('', batch) GROUP BY batch HAVING count(*) > 1`
+	replaced = `account = ?1 AND orders.id IN (
+		SELECT order_row FROM run_rows WHERE run_id IN (SELECT id FROM runs WHERE account = ?1 AND began <> '' AND batch IN (SELECT batch ` + goneOn + `))
+		EXCEPT SELECT order_row FROM run_rows WHERE run_id IN (SELECT max(id) ` + goneOn + `)
+		UNION SELECT order_row FROM run_rows WHERE run_id = (SELECT id FROM runs WHERE account = ?1 AND name = ?3))`
+)
+
 // queryFor returns the statement for a filter. The account is its first argument, before args.
 func queryFor(f order.Filter) (query string, args []any) {
 	where := []string{"orders.account = ?1"}

@@ -21,7 +21,6 @@ type Run struct {
 	Batch  string    `json:"batch"` // from which its order ids were derived; empty: they were given
 	Layout string    `json:"-"`     // that its file was read with, as any text that is equal for equal ones
 	Since  string    `json:"-"`     // the newest run of the batch when the plan was made; empty: none had begun
-	Gone   int64     `json:"-"`     // how many accepted orders of Since the plan lacks
 	Before int       `json:"-"`     // how many of its orders may be paid already, as a person said
 	Began  time.Time `json:"-"`
 	User   string    `json:"user"`
@@ -47,8 +46,8 @@ type Row struct {
 // BeginRun records a run and all its rows, or nothing, and returns the run. If the run has begun before,
 // BeginRun records only that more of its orders may be paid already, and further approvals. An order that the
 // journal has keeps its state. The error is of the kind RunChanged if such an order has other content, or if
-// another plan has the run's name. It is BatchChanged if the batch has gone on since the plan was made, with
-// another run or with an order that the plan lacks.
+// another plan has the run's name. It is BatchChanged if the batch has gone on since the plan was made. From
+// then on, older runs of the batch send nothing: what they have sent is checked after that, see Replaced.
 //
 // The rows are recorded in pieces, so that other processes can write in between. The run begins with the last
 // piece. If recording ends before it, the rows are removed again, by this process or by one that finds it
@@ -141,18 +140,6 @@ func (t *tx) stillNewest(account int64, run, batch, last string) error {
 	return nil
 }
 
-// goneOn returns an order of the run Since that may have been paid since the plan of r was made, apart from those
-// that are recorded for r; empty: there is none. What r has instead of it would be paid as well.
-func (t *tx) goneOn(account int64, r Run) (orderID string) {
-	if r.Since == "" {
-		return ""
-	}
-	const lacks = `SELECT order_id FROM orders WHERE account = ?1
-		AND id IN (SELECT order_row FROM run_rows WHERE ` + ofRun + ` EXCEPT SELECT order_row FROM run_rows WHERE run_id = ?3) `
-	return cmp.Or(one[string](t, lacks+`AND state IN ('sending', 'unknown', 'conflict') LIMIT 1`, account, r.Since, r.id),
-		one[string](t, lacks+`AND state = 'accepted' ORDER BY changed LIMIT 1 OFFSET ?4`, account, r.Since, r.id, r.Gone))
-}
-
 const (
 	// rowsInAPiece is how many rows one commit records. That takes a few hundredths of a second, in which no
 	// other process can write.
@@ -184,9 +171,6 @@ func (l *Ledger) recordRows(ctx context.Context, run *Run, rows iter.Seq2[Row, e
 		}
 		if err := t.recordPiece(a.id, run, piece, place); err != nil {
 			return err
-		}
-		if order := t.goneOn(a.id, *run); order != "" {
-			return &Error{Kind: BatchChanged, Run: run.Name, Msg: fmt.Sprintf("lacks order %s, which run %s has sent since", order, run.Since)}
 		}
 		run.Began = t.at
 		t.exec(`UPDATE runs SET began = ?1 WHERE id = ?2`, t.now, run.id)

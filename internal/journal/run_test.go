@@ -136,19 +136,11 @@ func TestBeginRunOfABatch(t *testing.T) {
 			wantErr(t, "since "+since, BatchChanged)(j.BeginRun(t.Context(), second, rows(row("3"))))
 		}
 		beef := Run{Name: "beef", Digest: "beef", Batch: "may", Since: "cafe"}
-		ticket := mustClaim(t, j, claim("1"))
-		wantErr(t, "a row of the first one is sent", BatchChanged)(j.BeginRun(t.Context(), beef, rows(row("3"))))
-		mustFinish(t, j, ticket, Outcome{Ending: order.SaidNothing, Reason: "no connection"})
 		mustBegin(t, j, beef, row("3"))
 		first := Run{Name: "cafe", Digest: "cafe", Batch: "may"}
 		wantErr(t, "the first one goes on", BatchChanged)(j.BeginRun(t.Context(), first, rows()))
 		older := Claim{Row: Row{OrderID: "1", Content: row("1").Content}, Key: "key1", Run: "cafe", Batch: "may", SameContent: true}
 		wantErr(t, "a row of the first one is claimed", BatchChanged)(j.Claim(t.Context(), older))
-		bring(t, j, "2", order.Accepted)
-		latte := Run{Name: "latte", Digest: "latte", Batch: "june", Since: "tea"}
-		wantErr(t, "a row of the first one was paid", BatchChanged)(j.BeginRun(t.Context(), latte, rows(row("4"))))
-		latte.Gone = 1
-		mustBegin(t, j, latte, row("4"))
 	})
 }
 

@@ -30,7 +30,7 @@ type Head struct {
 	Expires  time.Time     `json:"expires"`
 	Batch    string        `json:"batch,omitzero"`
 	Since    string        `json:"since,omitzero"`
-	Gone     int64         `json:"gone,omitzero"`   // how many accepted orders of that run the plan lacks
+	Gone     int64         `json:"gone,omitzero"`   // how many accepted orders of the batch the plan lacks
 	Layout   *sheet.Layout `json:"layout,omitzero"` // how the file of the rows was read, if it was no plain one
 	Limits   money.Limits  `json:"limits"`
 	Totals   []Total       `json:"totals"`

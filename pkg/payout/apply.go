@@ -141,7 +141,7 @@ func (s *Sender) Applier(ctx context.Context, plan *Plan, o ApplyOptions) (appli
 	if err := applier.alone(ctx); err != nil {
 		return nil, err
 	}
-	for _, check := range []func(context.Context) error{s.ledger.Reap, applier.checkBatch, applier.checkSince, applier.checkRows, applier.mayLeave, applier.approve} {
+	for _, check := range []func(context.Context) error{s.ledger.Reap, applier.checkBatch, applier.checkRows, applier.mayLeave, applier.approve} {
 		if err := check(ctx); err != nil {
 			applier.endApplying(ctx)
 			return nil, err
@@ -263,7 +263,7 @@ func (a *Applier) Begin(ctx context.Context, before int) (err error) {
 	}
 	p := a.plan
 	run, err := a.sender.ledger.BeginRun(ctx,
-		journal.Run{Name: p.Name(), Digest: p.Digest, Plan: p.Path, Batch: p.Batch, Since: p.Since, Gone: p.Gone, Layout: layoutKey(p.Layout), Before: before,
+		journal.Run{Name: p.Name(), Digest: p.Digest, Plan: p.Path, Batch: p.Batch, Since: p.Since, Layout: layoutKey(p.Layout), Before: before,
 			Required: int64(a.approvals.Required), Approvals: a.approvals.Approved},
 		recorded(p.Rows))
 	if err != nil {
@@ -307,6 +307,9 @@ func (a *Applier) look(ctx context.Context) (t Tally, err error) {
 		a.count(&t, r.order)
 	}
 	listed, err := l.ask(ctx)
+	if err == nil {
+		err = a.checkReplaced(ctx) // the list may have shown some of it
+	}
 	if err != nil {
 		return Tally{}, err
 	}

@@ -1,6 +1,7 @@
 package payout
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -97,36 +98,38 @@ func (a *Applier) checkBatch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.checkBatchIdle(ctx, batch)
+	return cmp.Or(a.checkBatchIdle(ctx, batch), a.checkReplaced(ctx))
 }
 
-// checkSince refuses a plan that has not begun if a row that it lacks may have been paid since it was made.
-func (a *Applier) checkSince(ctx context.Context) error {
-	plan := a.plan
-	if a.Begun() || plan.Since == "" {
-		return nil
+// checkReplaced refuses the plan if an order of its batch that it lacks may have been paid since it was made:
+// what it has instead would be paid as well.
+func (a *Applier) checkReplaced(ctx context.Context) error {
+	plan, since, own, accepted := a.plan, "", map[string]bool{}, int64(0)
+	if !a.Begun() { // until then, that is the newest run of the batch
+		since = plan.Since
 	}
-	own, accepted := map[string]bool{}, int64(0)
-	for _, r := range plan.Rows {
-		own[r.ExternalOrderID] = true
-	}
-	for o, err := range a.sender.ledger.Orders(ctx, Filter{Run: plan.Since}) {
-		if err != nil {
+	for o, err := range a.sender.ledger.Replaced(ctx, plan.Batch, since) {
+		if len(own) == 0 {
+			for _, r := range plan.Rows {
+				own[r.ExternalOrderID] = true
+			}
+		}
+		switch {
+		case err != nil:
 			return err
-		}
-		if o.State == StateAccepted && !own[o.OrderID] {
-			accepted++
-		}
-		open := o.State == StateSending || o.State == StateUnknown || o.State == StateConflict
-		if own[o.OrderID] || !open && accepted <= plan.Gone {
+		case plan.Batch == "" || own[o.OrderID] || o.State == StatePlanned || o.State == StateRejected:
 			continue
+		case o.State == StateAccepted:
+			if accepted++; accepted <= plan.Gone {
+				continue
+			}
 		}
-		e := refused(RuleBatchChanged, "order %s of run %s, which the plan lacks, is %s, and may have been sent since the plan was made",
-			o.OrderID, plan.Since, stateText(o.State)).about(o.OrderID, o.ID)
-		if o.State == StateUnknown || o.State == StateConflict {
-			return e.hint("find out first what became of it with", "payout", "reconcile", plan.Since)
+		e := refused(RuleBatchChanged, "order %s of the batch %q, which the plan lacks, is %s, and may have been sent since the plan was made",
+			o.OrderID, plan.Batch, stateText(o.State)).about(o.OrderID, o.ID)
+		if e.Hint = unsettled(o).Hint; o.State == StateAccepted {
+			return e.hint("make a new plan from the file, and look at what it warns of")
 		}
-		return e.hint("make a new plan from the file, and look at what has changed since run " + plan.Since)
+		return e
 	}
 	return nil
 }

@@ -45,10 +45,8 @@ func (a *Applier) Send(ctx, calls context.Context, t Tally) (err error) {
 	if err := ledger.Alone(ctx, a.plan.Name(), false); err != nil { // it may have left, or prepared another plan since
 		return err
 	}
-	if a.plan.Batch != "" {
-		if err := a.checkBatch(ctx); err != nil {
-			return err
-		}
+	if err := a.checkBatch(ctx); err != nil {
+		return err
 	}
 	if !a.Begun() {
 		return failed(Invalid, "the run of the plan has not begun").hint("call Begin and LookUp first")

@@ -617,11 +617,30 @@ func TestOnePlanOfABatchInOneProcess(t *testing.T) {
 			t.Fatal(err, tried)
 		}
 		d.s.answer(nil)
-		wantKind(t, y.Begin(t.Context(), 0), Refused, RuleBatchChanged, "lacks order 1") // 10 or 11, which may be what 12 corrects
-		for _, next := range []string{"make a new plan", "payout reconcile " + third.Name()} {
+		ok(t, y.Begin(t.Context(), 0)) // 10 and 11 are paid, and may be what 12 corrects
+		wantKind(t, y.Send(t.Context(), t.Context(), Tally{}), Refused, RuleBatchChanged, "order 1")
+		for _, next := range []string{"make a new plan", "withdraw resolve 10"} {
 			wantKind(t, errorOf(d.Applier(t.Context(), fourth, ApplyOptions{DryRun: true})), Refused, RuleBatchChanged, next)
 			d.settles(journal.Evidence{OrderID: "10", Withdrawal: "w0", Content: contentOf(asked("10").request)}) // a conflict
 		}
+	})
+}
+
+// TestReplacedRow checks that a row which a corrected plan lacks keeps that from being sent once the list has
+// shown it.
+func TestReplacedRow(t *testing.T) {
+	eachJournal(t, func(t *testing.T, d *desk) {
+		old, _ := d.begun(d.plan(may(""), due("9"), due("10"), due("11")), ApplyOptions{})
+		x := d.applier(d.plan(may(old.plan.Name()), due("9"), due("12")), ApplyOptions{})
+		ok(t, x.Begin(t.Context(), 0))
+		d.mustApply(d.plan(nil, due("9")), ApplyOptions{})
+		d.takes("10") // from another machine
+		wantKind(t, errorOf(x.LookUp(t.Context())), Refused, RuleBatchChanged, "withdraw reconcile 10")
+		d.mustReconcile("10")
+		wantKind(t, x.Send(t.Context(), t.Context(), Tally{}), Refused, RuleBatchChanged, "make a new plan")
+		next := may(x.plan.Name())
+		d.mustApply(d.plan(func(p *Plan) { next(p); p.Gone = 1 }, due("9"), due("12")), ApplyOptions{})
+		d.wantArrived("9", "12")
 	})
 }
 

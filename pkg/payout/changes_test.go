@@ -24,7 +24,7 @@ func (p *planner) begins(unsent int) {
 	p.t.Helper()
 	plan := open(p.t, p.Path)
 	run := journal.Run{Name: plan.Name(), Digest: plan.Digest, Plan: plan.Path, Batch: plan.Batch, Since: plan.Since,
-		Gone: plan.Gone, Layout: layoutKey(plan.Layout)}
+		Layout: layoutKey(plan.Layout)}
 	ok(p.t, errorOf(p.ledger.BeginRun(context.Background(), run, recorded(plan.Rows))))
 	for _, r := range plan.Rows[:len(plan.Rows)-unsent] {
 		p.settles(journal.Evidence{OrderID: r.ExternalOrderID, Withdrawal: "w" + r.ExternalOrderID,

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -297,11 +298,13 @@ func (s *Sender) readUntil(
 func (s *Sender) beginReading(
 	ctx context.Context, begin func(journal.AccountStatus) (*reading, error), unshown map[string]bool,
 ) (*reading, error) {
-	for o, err := range s.ledger.Unshown(ctx) {
-		if err != nil {
-			return nil, err
+	for _, orders := range []iter.Seq2[journal.Record, error]{s.ledger.Unshown(ctx), s.ledger.Replaced(ctx, "", "")} {
+		for o, err := range orders {
+			if err != nil {
+				return nil, err
+			}
+			unshown[o.OrderID] = true
 		}
-		unshown[o.OrderID] = true
 	}
 	status, err := s.ledger.Status(ctx)
 	if err != nil {

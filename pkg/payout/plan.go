@@ -31,7 +31,7 @@ type Plan struct {
 	Made, Expires time.Time // UTC
 	Batch         string    // from which the order ids were derived; empty: the input had them
 	Since         string    // the batch's newest run when the plan was made; empty: none had begun
-	Gone          int64     // how many accepted orders of that run the plan lacks
+	Gone          int64     // how many accepted orders of the batch the plan lacks
 	Rows          []PlanRow
 	Totals        []Total       // by unit, in the order of first appearance
 	OneCase       int           // rows that pay to an Ethereum address without a checksum, as all its letters have one case

@@ -2,6 +2,7 @@ package payout
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"unicode"
@@ -176,33 +177,45 @@ func (m *maker) warnUnderWay(runs []journal.Run) error {
 	return err
 }
 
+// vanished describes an order of the batch that the file does not have, and warns if it was paid.
+func (m *maker) vanished(o journal.Record) (what string) {
+	what = describeSent(m.money, o.Order)
+	if o.Note != "" {
+		what += " (" + o.Note + ")"
+	}
+	if o.State == StateAccepted {
+		m.made.Gone++
+		m.warn.add(paidInstead, Detail{Message: fmt.Sprintf("the batch has paid order %s, %s, which the file no longer has: a row in its place is paid as well",
+			o.OrderID, what)})
+	}
+	return what
+}
+
 // since refuses rows that are not those of a run, unless they may differ. A row that has vanished, and may have been
 // paid, has to be settled first: it may be one of the new ones.
 func (m *maker) since(run journal.Run) error {
 	var changes details
 	open := false
-	fresh := make(map[int64]bool, len(m.rows)) // order ids that the run does not have
+	fresh := make(map[int64]bool, len(m.rows)) // by order id; false: the run has it
 	for _, r := range m.rows {
 		fresh[r.id] = true
 	}
-	for o, err := range m.ledger.Orders(m.ctx, Filter{Run: run.Name}) {
-		if err != nil {
-			return err
-		}
-		if id := parseID(o.OrderID); fresh[id] {
-			delete(fresh, id)
-			continue
-		}
-		open = open || o.State == StateUnknown || o.State == StateConflict
-		what := describeSent(m.money, o.Order)
-		if o.Note != "" {
-			what += " (" + o.Note + ")"
-		}
-		changes.add(Detail{Message: fmt.Sprintf("vanished since run %s: order %s, %s, which is %s", run.Name, o.OrderID, what, stateText(o.State))})
-		if o.State == StateAccepted {
-			m.made.Gone++
-			m.warn.add(paidInstead, Detail{Message: fmt.Sprintf("run %s has paid order %s, %s, which the file no longer has: a row in its place is paid as well",
-				run.Name, o.OrderID, what)})
+	older := m.ledger.Replaced(m.ctx, m.Batch, "")
+	for i, orders := range []iter.Seq2[journal.Record, error]{m.ledger.Orders(m.ctx, Filter{Run: run.Name}), older} {
+		for o, err := range orders {
+			if err != nil {
+				return err
+			}
+			id := parseID(o.OrderID)
+			if _, has := fresh[id]; has {
+				fresh[id] = fresh[id] && i > 0
+				continue
+			}
+			what := m.vanished(o)
+			if i == 0 { // what older runs have besides is no change
+				open = open || o.State == StateUnknown || o.State == StateConflict
+				changes.add(Detail{Message: fmt.Sprintf("vanished since run %s: order %s, %s, which is %s", run.Name, o.OrderID, what, stateText(o.State))})
+			}
 		}
 	}
 	for _, r := range m.rows {
