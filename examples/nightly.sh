@@ -67,9 +67,9 @@ tell() {
 	cat "$work/text" >&2
 }
 
-# unfinished prints the runs in which something was rejected or not sent.
+# unfinished prints the runs in which something was rejected or not sent. Of a batch, only the newest run sends anything.
 unfinished() {
-	till payout list --jq '.[] | select(.rejected + .planned > 0) | .run' >"$work/runs" || return $?
+	till payout list --jq 'group_by(.batch)[] | (if .[0].batch == "" then .[] else last end) | select(.rejected + .planned > 0) | .run' >"$work/runs" || return $?
 	[ -s "$work/runs" ] || return 0
 	while read -r run; do
 		till payout status "$run" --columns order_id,state,amount,reason || return $?

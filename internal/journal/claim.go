@@ -126,6 +126,10 @@ func (t *tx) claimAs(a *lockedAccount, old Record, c Claim) (Ticket, error) {
 	if err := t.allows(a, c); err != nil {
 		return Ticket{}, err
 	}
+	if old.State != "" && !c.SameContent && // a run asks it once for all its rows
+		one[int](t, `SELECT count(*) FROM orders WHERE `+replaced+` AND orders.id = ?4`, a.id, "", "", old.row) > 0 {
+		return Ticket{}, &Error{Kind: BatchChanged, OrderID: c.OrderID}
+	}
 	t.holdLock()
 	if old.State == "" {
 		old = t.insert(a.id, order.Order{OrderID: c.OrderID, Content: c.Content, Callback: c.Callback})

@@ -102,7 +102,8 @@ func (a *Applier) checkBatch(ctx context.Context) error {
 }
 
 // checkReplaced refuses the plan if an order of its batch that it lacks may have been paid since it was made:
-// what it has instead would be paid as well.
+// what it has instead would be paid as well. A plan without a batch is refused if it has an order that a
+// batch has replaced.
 func (a *Applier) checkReplaced(ctx context.Context) error {
 	plan, since, own, accepted := a.plan, "", map[string]bool{}, int64(0)
 	if !a.Begun() { // until then, that is the newest run of the batch
@@ -117,6 +118,8 @@ func (a *Applier) checkReplaced(ctx context.Context) error {
 		switch {
 		case err != nil:
 			return err
+		case plan.Batch == "" && own[o.OrderID] && a.sendable(o):
+			return &journal.Error{Kind: journal.BatchChanged, OrderID: o.OrderID}
 		case plan.Batch == "" || own[o.OrderID] || o.State == StatePlanned || o.State == StateRejected:
 			continue
 		case o.State == StateAccepted:

@@ -422,7 +422,7 @@ func (a *Applier) Due(ctx context.Context) iter.Seq2[PlanRow, error] {
 
 // due reports whether a row that can be sent would be sent now, or stops the run with an error.
 func (a *Applier) due(ctx context.Context, r dueRow) (bool, error) {
-	err := a.sender.try(ctx, withdrawal{request: r.CreateWithdrawal, allowDuplicate: a.options.AllowDuplicate, demand: a.demand})
+	err := a.sender.try(ctx, withdrawal{row: true, request: r.CreateWithdrawal, allowDuplicate: a.options.AllowDuplicate, demand: a.demand})
 	if refused, ok := errors.AsType[*Error](err); ok && refused.Rule == RuleDuplicate && a.options.KeepGoing {
 		a.note(refused.Msg)
 		return false, nil

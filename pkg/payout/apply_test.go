@@ -627,13 +627,16 @@ func TestOnePlanOfABatchInOneProcess(t *testing.T) {
 }
 
 // TestReplacedRow checks that a row which a corrected plan lacks keeps that from being sent once the list has
-// shown it.
+// shown it, and that nothing else sends it.
 func TestReplacedRow(t *testing.T) {
 	eachJournal(t, func(t *testing.T, d *desk) {
 		old, _ := d.begun(d.plan(may(""), due("9"), due("10"), due("11")), ApplyOptions{})
 		x := d.applier(d.plan(may(old.plan.Name()), due("9"), due("12")), ApplyOptions{})
 		ok(t, x.Begin(t.Context(), 0))
+		wantKind(t, errorOf(d.send(asked("11"))), Refused, RuleBatchChanged, "order 11 is of a batch")
 		d.mustApply(d.plan(nil, due("9")), ApplyOptions{})
+		rest := d.plan(nil, due("11"))
+		wantKind(t, errorOf(d.apply(rest, ApplyOptions{})), Refused, RuleBatchChanged, "order 11 is of a batch")
 		d.takes("10") // from another machine
 		wantKind(t, errorOf(x.LookUp(t.Context())), Refused, RuleBatchChanged, "withdraw reconcile 10")
 		d.mustReconcile("10")

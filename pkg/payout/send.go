@@ -46,6 +46,7 @@ type withdrawal struct {
 	request        api.CreateWithdrawal // with its order id
 	newOrderID     bool
 	dry            bool
+	row            bool // of a plan
 	window         time.Duration
 	allowDuplicate bool
 	accepted       func(Order) // nil: no function is called
@@ -213,7 +214,7 @@ func (s *Sender) exists(w withdrawal, o journal.Record) (Sent, error) {
 
 func (s *Sender) claim(w withdrawal) journal.Claim {
 	c := journal.Claim{
-		Row: PlanRow{CreateWithdrawal: w.request}.row(), Key: s.key, AllowDuplicate: w.allowDuplicate, Decimals: s.decimals(w.request.Amount), Demand: w.demand, Skew: s.skew.Load(), Budgets: s.budgets(),
+		Row: PlanRow{CreateWithdrawal: w.request}.row(), Key: s.key, AllowDuplicate: w.allowDuplicate, SameContent: w.row, Decimals: s.decimals(w.request.Amount), Demand: w.demand, Skew: s.skew.Load(), Budgets: s.budgets(),
 	}
 	if w.newOrderID {
 		c.Window = w.window
