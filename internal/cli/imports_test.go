@@ -61,7 +61,7 @@ e2e/described: pkg/api/sandbox github.com/go-json-experiment/json
 pkg/api/sandbox: box/checkout box/fault box/money box/refusal box/seed box/store box/webhook box/wire
 	near secret go.yaml.in/yaml/v3
 pkg/payout: address atomicfile journal money near planfile usage pkg/api pkg/payout/approval pkg/payout/order
-	pkg/payout/sheet github.com/go-json-experiment/json golang.org/x/crypto/ssh golang.org/x/time/rate
+	pkg/payout/sheet github.com/go-json-experiment/json golang.org/x/crypto/ssh golang.org/x/text/unicode/norm golang.org/x/time/rate
 pkg/payout/approval: pkg/api github.com/hiddeco/sshsig golang.org/x/crypto/ssh golang.org/x/text/unicode/norm
 pkg/payout/order: address pkg/api pkg/payout/sheet
 pkg/payout/sheet: near github.com/go-json-experiment/json golang.org/x/text

@@ -9,6 +9,7 @@ import (
 
 	"example.com/till/internal/journal"
 	"example.com/till/pkg/payout/sheet"
+	"golang.org/x/text/unicode/norm"
 )
 
 // askedAtOnce is how many rows one query to the journal is about.
@@ -158,9 +159,10 @@ func nearBatch(runs []journal.Run, batch string) error {
 	return nil
 }
 
-// spoken returns a name without what people do not tell each other: capitals, and what separates words.
+// spoken returns a name without what people do not tell each other: capitals, what separates words, and whether an
+// accent is a character of its own.
 func spoken(name string) string {
-	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	words := strings.FieldsFunc(strings.ToLower(norm.NFKC.String(name)), func(r rune) bool { return !unicode.In(r, unicode.L, unicode.M, unicode.Nd) })
 	return strings.Join(words, "-")
 }
 
