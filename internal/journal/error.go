@@ -83,7 +83,7 @@ func (e *Error) Error() string {
 		return fmt.Sprintf("the amount is more than what is left until %s", e.Over.Until.Format(time.RFC3339))
 	case RunChanged, BatchChanged:
 		if e.Run == "" {
-			return fmt.Sprintf("order %s is of a batch that has gone on without it: what its newest run has instead would be paid as well", e.OrderID)
+			return fmt.Sprintf("order %s is of a batch that has gone on without it: what its newest run has instead would be paid as well, so it is paid only in a plan of that batch, or under another order id", e.OrderID)
 		}
 		return "run " + e.Run + " " + e.Msg
 	case Busy:
