@@ -150,15 +150,15 @@ func (st *stage) code(u api.Currency) string {
 	return "USD"
 }
 
-// fund gives the sandbox twice the totals of the plan, which leaves something for the swaps of other units.
+// fund gives the sandbox more than the totals of the plan, twice if that fits, for the swaps of other units.
 func (st *stage) fund() error {
 	for _, total := range st.plan.Totals {
 		minor, fits := total.Amount.Minor.Int64()
-		if !fits || minor > math.MaxInt64/4 {
+		if !fits || minor > math.MaxInt64/2 {
 			return exit.UsageError(fmt.Sprintf("the total of %s is more than the sandbox can have", total.Amount.Code),
-				"rehearse a plan of fewer rows")
+				"rehearse a plan of fewer rows or smaller amounts")
 		}
-		if err := st.box.Fund(st.code(total.Amount.Unit()), 2*minor); err != nil {
+		if err := st.box.Fund(st.code(total.Amount.Unit()), minor+min(minor, math.MaxInt64/4)); err != nil {
 			return err
 		}
 	}
