@@ -17,7 +17,7 @@ func deeds() map[string]string {
 
 		{"files calls journal", "payout plan, journal adopt-merchant, service check"},
 		{"files asks journal 12", "payout approve"},
-		{"files calls journal 13 20 21 40 50", "withdraw reconcile, payout reconcile"},
+		{"files calls journal 13 20 21 50", "withdraw reconcile, payout reconcile"},
 		{"files asks calls journal 13 20 21", "withdraw resolve, payout resolve"},
 		{"files calls journal 13 20 33 42 dry", "withdraw wait"},
 		{"files calls journal 20 21 33 42 50", "payout wait"},

@@ -257,11 +257,11 @@ func TestNightly(t *testing.T) {
 		"payments with an unknown outcome (exit code 11); open questions in the journal (exit code 11); payouts that are "+
 			"not finished (exit code 11)")
 	p.server.Close()
-	night(t, withEnv(p.env, []string{"TILL_RETRIES=0"}), 40, "",
-		"payments with an unknown outcome (exit code 40); open questions in the journal (exit code 41); payouts that are "+
+	night(t, withEnv(p.env, []string{"TILL_RETRIES=0"}), 41, "",
+		"payments with an unknown outcome (exit code 41); open questions in the journal (exit code 41); payouts that are "+
 			"not finished (exit code 41)")
 	silent := withEnv(p.env, []string{"TILL_RETRIES=0", "PAGE=false", "TICKET=false", "NIGHTLY_PAUSE=0"})
-	if run := execute(t, silent, "sh", script); run.code != 40 || strings.Count(run.err, "nobody could be told") != 3 {
+	if run := execute(t, silent, "sh", script); run.code != 41 || strings.Count(run.err, "nobody could be told") != 3 {
 		t.Errorf("it ended with %d: %s", run.code, run.err)
 	}
 }
