@@ -126,7 +126,8 @@ func (t *tx) claimAs(a *lockedAccount, old Record, c Claim) (Ticket, error) {
 	if err := t.allows(a, c); err != nil {
 		return Ticket{}, err
 	}
-	if old.State != "" && !c.SameContent && // a run asks it once for all its rows
+	alone := !c.SameContent || c.Run != "" && c.Batch == "" && t.j.Shared() // others ask it once for all their rows
+	if old.State != "" && alone &&
 		one[int](t, `SELECT count(*) FROM orders WHERE `+replaced+` AND orders.id = ?4`, a.id, "", "", old.row) > 0 {
 		return Ticket{}, &Error{Kind: BatchChanged, OrderID: c.OrderID}
 	}

@@ -191,9 +191,11 @@ func (l *Ledger) orders(ctx context.Context, query string, args ...any) iter.Seq
 	return orFailed(t, records(t, each(t, (*orderRow).fields, query, append([]any{l.number(t)}, args...)...)))
 }
 
-// Unshown returns the orders that were sent or decided about, and that the service has never shown.
-func (l *Ledger) Unshown(ctx context.Context) iter.Seq2[Record, error] {
-	return l.orders(ctx, ordersWhere(unshown))
+// Unshown yields the ids of orders that the service has never shown, if they were sent, decided about or replaced:
+// another journal may have sent those.
+func (l *Ledger) Unshown(ctx context.Context) iter.Seq2[string, error] {
+	return eachOf(ctx, l, func(id *string) []any { return []any{id} },
+		`SELECT order_id FROM orders WHERE `+unshown+` UNION SELECT order_id FROM orders WHERE shown = '' AND `+replaced, "", "")
 }
 
 // unshown has the condition of the index orders_unshown.

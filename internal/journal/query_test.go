@@ -250,9 +250,9 @@ func TestFilters(t *testing.T) {
 		}
 		must(t, j.Show(t.Context(), "seen", "w8"))
 		var unshown []string
-		for o, err := range j.Unshown(t.Context()) {
+		for id, err := range j.Unshown(t.Context()) {
 			must(t, err)
-			unshown = append(unshown, o.OrderID)
+			unshown = append(unshown, id)
 		}
 		if slices.Sort(unshown); !slices.Equal(unshown,
 			[]string{"not sent", "paid as", "planned", "rejected", "sending", "tea", "unknown"}) {

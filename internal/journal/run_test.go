@@ -141,6 +141,10 @@ func TestBeginRunOfABatch(t *testing.T) {
 		wantErr(t, "the first one goes on", BatchChanged)(j.BeginRun(t.Context(), first, rows()))
 		older := Claim{Row: Row{OrderID: "1", Content: row("1").Content}, Key: "key1", Run: "cafe", Batch: "may", SameContent: true}
 		wantErr(t, "a row of the first one is claimed", BatchChanged)(j.Claim(t.Context(), older))
+		mustBegin(t, j, Run{Name: "rest", Digest: "rest"}, row("1"))
+		if older.Run, older.Batch = "rest", ""; j.Shared() {
+			wantErr(t, "a run without a batch goes on with it", BatchChanged)(j.Claim(t.Context(), older))
+		}
 	})
 }
 

@@ -271,6 +271,8 @@ CREATE TABLE spent (
 `, `
 ALTER TABLE till_journal ADD COLUMN kept TEXT NOT NULL DEFAULT '';
 ALTER TABLE till_journal ADD COLUMN openings BIGINT NOT NULL DEFAULT 0
+`, `
+UPDATE orders SET content = '' WHERE currency LIKE 'fiat:%'
 `}
 	for i, step := range steps {
 		steps[i] = shared.Replace(step)

@@ -186,6 +186,19 @@ func TestUpgrade(t *testing.T) {
 	}
 }
 
+// TestUpgradeOfIBANs checks that a payment is found that an older till has recorded with another spelling of an IBAN.
+func TestUpgradeOfIBANs(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j, c := open(func(o *Options) { o.steps = schema()[:len(schema())-1] }), claim("1")
+		c.Currency, c.Amount, c.Address = api.FiatCurrency("EUR"), api.FiatAmount("EUR", 5), "de89370400440532013000"
+		mustFinish(t, j, mustClaim(t, j, c), unknown)
+		must(t, j.write(t.Context(), func(t *tx) error { t.exec(`UPDATE orders SET content = 'old'`); return nil }))
+		j.Close()
+		c.OrderID, c.Address = "2", strings.ToUpper(c.Address)
+		wantErr(t, "in capitals", Duplicate)(open().Claim(t.Context(), c))
+	})
+}
+
 func checkUpgraded(t *testing.T, j *book, version int) {
 	t.Helper()
 	for _, u := range toUpgrade() {

@@ -18,7 +18,7 @@ import (
 // conflicts. resolve is the command that records a person's decision.
 func Reconciled(results []payout.Result, resolve ...string) error {
 	var unknown, conflict []string
-	var why string
+	var why, shown string
 	var settle payout.Hint
 	var last payout.Result // of the unknown orders, the one that can be decided last
 	for _, r := range results {
@@ -27,7 +27,7 @@ func Reconciled(results []payout.Result, resolve ...string) error {
 		}
 		switch r.Order.State {
 		case payout.StateUnknown:
-			unknown = append(unknown, r.Order.OrderID)
+			unknown, shown = append(unknown, r.Order.OrderID), r.Shown
 		case payout.StateConflict:
 			conflict = append(conflict, r.Order.OrderID)
 			if why, settle = r.Order.Reason, r.Hint(); r.Agrees {
@@ -39,6 +39,12 @@ func Reconciled(results []payout.Result, resolve ...string) error {
 	switch {
 	case len(unknown) > 0:
 		it, them, each, which := "it", "it", "", unknown[0]
+		if shown != "" && len(unknown) == 1 { // it is never called not sent
+			return &exit.Error{Code: exit.Unknown, About: exit.AboutOrders(unknown...),
+				Msg: "order " + which + " is unknown: the service has named withdrawal " + shown + ", and its list does not have it",
+				Hint: payout.NewHint("ask its provider, and record what became of it with",
+					append(resolve, which, "--paid-as", shown, "--although-different", "--reason", "TEXT")...)}
+		}
 		if len(unknown) > 1 {
 			it, them, each, which = "they", "them", " of each", "ORDER..."
 		}

@@ -150,7 +150,7 @@ func (q *question) see(a *answer, w listed, foreign bool) {
 	}
 	r = w.record()
 	for _, id := range q.unknown {
-		if w.ID != "" && differs(Order{Content: contentOf(*q.sought[parseID(id)])}, r) == "" {
+		if w.ID != "" && !slices.Contains(a.alike[id], w.ID) && differs(Order{Content: contentOf(*q.sought[parseID(id)])}, r) == "" {
 			a.alike[id] = append(a.alike[id], w.ID)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
-	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -49,6 +48,8 @@ type reading struct {
 	pages, promised int64  // how many were read, and how many the service counts
 	grows           bool   // the service has counted more since the first page
 	enough          bool   // see needs no more records
+	longest         int    // how many records a page had, at the most
+	again           bool   // the list was read to its end before
 }
 
 // A listed is a record of the list.
@@ -121,46 +122,59 @@ func (r *reading) read(ctx context.Context, s *Sender) error {
 
 func (r *reading) readPages(ctx context.Context, s *Sender, size int) error {
 	base := s.options.FirstPage
-	number, longest := 0, 0
+	first := 0
 	if base == api.PageBaseOne {
-		number = 1
+		first = 1
 	}
-	first, again := number, false
+	number := first
 	for stale := 0; stale < 2 && !r.enough; number++ {
 		page, err := s.client.Withdrawals.ListLenient(ctx, r.filter, number, size)
-		if rejects(err) && r.pages == 0 && number == 0 && base == api.PageBaseAuto {
-			continue // its first page may be page 1
-		}
-		if err != nil {
-			return r.failedPage(err, again)
-		}
-		r.count(page)
-		if stale++; r.take(page, number) > 0 {
+		switch {
+		case rejects(err) && r.pages == 0 && number == 0 && base == api.PageBaseAuto:
+			first = 1 // perhaps
+			continue
+		case rejects(err) && r.hasGaps(size): // it is behind the last one
+			stale = 2
+		case err != nil:
+			return r.failedPage(err)
+		case r.take(page, number) > 0:
 			stale = 0
+		default:
+			stale++
 		}
-		rows := len(page.Items) + len(page.Unreadable)
-		if r.missing() <= 0 && (rows < longest || again) {
+		if err == nil && r.ends(page) {
 			break
 		}
-		longest = max(longest, rows)
-		if err := r.endless(longest, cmp.Or(s.mostPages, mostPages)); err != nil {
+		if err := r.endless(cmp.Or(s.mostPages, mostPages)); err != nil {
 			return err
 		}
-		if stale == 2 && r.missing() > 0 && !again && (r.grows || longest < size) {
-			// Withdrawals were made meanwhile, or the service cuts its pages, which leaves gaps between them.
-			number, again, size = first-1, true, max(1, min(size, longest))
-			stale = -1 // pages 0 and 1 may be the same
+		if stale == 2 && r.hasGaps(size) {
+			number, size, stale, r.again = first-1, max(1, min(size, r.longest)), -1, true // pages 0 and 1 may be the same
 		}
 	}
 	return r.lacks()
 }
 
-// failedPage returns how a reading ends with a page that was not shown. again: the list was read before.
-func (r *reading) failedPage(err error, again bool) error {
+// ends reports whether a page is the last one.
+func (r *reading) ends(page api.WithdrawalPage) bool {
+	rows := len(page.Items) + len(page.Unreadable)
+	shorter := rows < r.longest
+	r.longest = max(r.longest, rows)
+	return r.missing() <= 0 && (shorter || r.again)
+}
+
+// hasGaps reports whether the list, read to its end, may show more if it is read again: withdrawals were made
+// meanwhile, or the service cuts its pages below the size asked for, which leaves gaps between them.
+func (r *reading) hasGaps(size int) bool {
+	return !r.again && r.pages > 0 && r.missing() > 0 && (r.grows || r.longest < size)
+}
+
+// failedPage returns how a reading ends with a page that was not shown.
+func (r *reading) failedPage(err error) error {
 	switch {
 	case !rejects(err) || r.pages == 0:
 		return err
-	case (!again || r.grows) && (r.missing() > 0 || r.pages < r.promised): // perhaps it has become shorter
+	case (!r.again || r.grows) && (r.missing() > 0 || r.pages < r.promised): // perhaps it has become shorter
 		return &lack{why: fmt.Sprintf("it refused a page of its list after %d withdrawals, of %d that it counts: %v",
 			len(r.ids), r.total, err)}
 	}
@@ -174,10 +188,9 @@ func (r *reading) count(page api.WithdrawalPage) {
 	r.total = max(r.total, page.Total)
 }
 
-// endless returns how a reading ends that has come to no end; nil: it goes on. longest is how many records a page
-// has, at the most.
-func (r *reading) endless(longest int, most int64) error {
-	if counted := max(r.total, r.promised*int64(longest)); r.pages > manyPages && int64(len(r.ids)) > 2*counted {
+// endless returns how a reading ends that has come to no end; nil: it goes on.
+func (r *reading) endless(most int64) error {
+	if counted := max(r.total, r.promised*int64(r.longest)); r.pages > manyPages && int64(len(r.ids)) > 2*counted {
 		return lasting("the service counts %d withdrawals, and its list has not ended after %d", counted, len(r.ids))
 	}
 	if r.pages >= most {
@@ -216,6 +229,7 @@ func (r *reading) lacks() error {
 
 // take passes the records of a page to see, and returns how many of them were not seen before.
 func (r *reading) take(page api.WithdrawalPage, number int) (fresh int) {
+	r.count(page)
 	before := len(r.ids)
 	for _, w := range page.Items {
 		r.record(listed{Withdrawal: w})
@@ -298,13 +312,11 @@ func (s *Sender) readUntil(
 func (s *Sender) beginReading(
 	ctx context.Context, begin func(journal.AccountStatus) (*reading, error), unshown map[string]bool,
 ) (*reading, error) {
-	for _, orders := range []iter.Seq2[journal.Record, error]{s.ledger.Unshown(ctx), s.ledger.Replaced(ctx, "", "")} {
-		for o, err := range orders {
-			if err != nil {
-				return nil, err
-			}
-			unshown[o.OrderID] = true
+	for id, err := range s.ledger.Unshown(ctx) {
+		if err != nil {
+			return nil, err
 		}
+		unshown[id] = true
 	}
 	status, err := s.ledger.Status(ctx)
 	if err != nil {

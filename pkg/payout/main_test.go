@@ -55,6 +55,7 @@ type service struct {
 	now      func() time.Time // time of its Date header; nil: the real time; the zero time: no header
 	maxSize  int              // the largest page size that it accepts; 0: any
 	strict   bool             // it refuses pages before the first one
+	ends     bool             // and behind the last one
 }
 
 const envelope = `{"error":{"code":2004,"reason":"no_funds","description":"The balance is short."}}`
@@ -175,7 +176,7 @@ func (s *service) list(page, size int, from string) (status int, answer string) 
 			return status, answer
 		}
 	}
-	if s.maxSize > 0 && size > s.maxSize || s.strict && page < s.base {
+	if s.maxSize > 0 && size > s.maxSize || s.strict && page < s.base || s.ends && (page-s.base)*size >= len(s.rows) {
 		return 400, envelope
 	}
 	items, pageCount, total := s.cut(page, size)

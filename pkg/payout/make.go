@@ -223,8 +223,10 @@ func (m *maker) read() error {
 // leaveOut notes a row below the table, which is wrong if it may be a payment.
 func (m *maker) leaveOut(r *sheet.Row) {
 	m.made.Below = append(m.made.Below, r.Line)
-	// A label such as Sum has no digit, and an address has.
-	if strings.ContainsAny(r.Cells[sheet.Address], "0123456789") && r.Cells[sheet.Amount]+r.Cells[sheet.AmountMinor] != "" {
+	// A label such as Sum has no digit. An address without one has small and capital letters.
+	to := r.Cells[sheet.Address]
+	mixed := len(to) >= 14 && !strings.Contains(to, " ") && strings.ToLower(to[1:]) != to[1:] && strings.ToUpper(to) != to
+	if (mixed || strings.ContainsAny(to, "0123456789")) && r.Cells[sheet.Amount]+r.Cells[sheet.AmountMinor] != "" {
 		m.wrong.add(sheet.Wrongf(r.Line, "", "it stands below a blank row, where the table ends, and has an address and an amount: take it out or, if it is a payment, the blank row")...)
 	}
 }

@@ -16,6 +16,7 @@ type Result struct {
 	NoList bool   // the service shows no list, as a person has accepted, so nothing is known of an unknown order
 	Note   string // what could not be compared
 	Status string // the service's status, if the order is listed
+	Shown  string // the id with which the service has shown the order before: nobody can decide that it was not sent
 	Agrees bool   // the order is in conflict, and the list now shows it as it was sent; only a person can settle that
 	// Wait is how long the decision that an unknown order was not sent is still refused, see
 	// Options.SettleAfter.
@@ -114,7 +115,7 @@ func (s *Sender) settle(ctx context.Context, q *question, orders []journal.Recor
 // was accepted and is on the list.
 func (s *Sender) settleOne(ctx context.Context, o journal.Record, found answer) (r Result, err error) {
 	records := found.records[o.OrderID]
-	r = Result{Order: o.Order, Listed: len(records) > 0, NoList: found.none}
+	r = Result{Order: o.Order, Listed: len(records) > 0, NoList: found.none, Shown: o.Shown}
 	if !r.Listed {
 		return r, nil
 	}

@@ -433,6 +433,7 @@ func TestSmallPages(t *testing.T) {
 	for rows, largest := range map[int]int{60: 50, 151: 60, 251: 20} { // others are cut, and leave gaps
 		d := newDesk(t)
 		d.s.fill(rows)
+		d.options.FirstPage, d.s.strict, d.s.ends = api.PageBaseAuto, true, rows > 200
 		d.s.onList = func(page, size int) ([]row, int, int) {
 			items, pages, total := d.s.cut(page, size)
 			return items[:min(len(items), largest)], pages, total
