@@ -2,7 +2,6 @@ package payout
 
 import (
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 	"unicode"
@@ -202,22 +201,24 @@ func (m *maker) since(run journal.Run) error {
 	for _, r := range m.rows {
 		fresh[r.id] = true
 	}
-	older := m.ledger.Replaced(m.ctx, m.Batch, "")
-	for i, orders := range []iter.Seq2[journal.Record, error]{m.ledger.Orders(m.ctx, Filter{Run: run.Name}), older} {
-		for o, err := range orders {
-			if err != nil {
-				return err
-			}
-			id := parseID(o.OrderID)
-			if _, has := fresh[id]; has {
-				fresh[id] = fresh[id] && i > 0
-				continue
-			}
-			what := m.vanished(o)
-			if i == 0 { // what older runs have besides is no change
-				open = open || o.State == StateUnknown || o.State == StateConflict
-				changes.add(Detail{Message: fmt.Sprintf("vanished since run %s: order %s, %s, which is %s", run.Name, o.OrderID, what, stateText(o.State))})
-			}
+	for o, err := range m.ledger.Orders(m.ctx, Filter{Run: run.Name}) {
+		if err != nil {
+			return err
+		}
+		id := parseID(o.OrderID)
+		if _, has := fresh[id]; has {
+			fresh[id] = false
+			continue
+		}
+		open = open || o.State == StateUnknown || o.State == StateConflict
+		changes.add(Detail{Message: fmt.Sprintf("vanished since run %s: order %s, %s, which is %s", run.Name, o.OrderID, m.vanished(o), stateText(o.State))})
+	}
+	for o, err := range m.ledger.Replaced(m.ctx, m.Batch, "") { // what older runs have besides is no change
+		if err != nil {
+			return err
+		}
+		if _, has := fresh[parseID(o.OrderID)]; !has {
+			m.vanished(o)
 		}
 	}
 	for _, r := range m.rows {
