@@ -111,7 +111,8 @@ func (a answer) undecided(orderIDs ...string) error {
 func (a answer) foreignError() error {
 	for _, id := range slices.Sorted(maps.Keys(a.foreign)) {
 		if w := a.foreign[id]; len(a.records[id]) == 0 {
-			return otherMerchant(id, w.id, w.merchant, a.noted)
+			e := otherMerchant(id, w.id, w.merchant, a.noted)
+			return e.hint("if that is a payment of the other merchant, accept it with till journal check --accept REASON; "+e.Hint.Text, e.Hint.Command...)
 		}
 	}
 	return nil
@@ -121,7 +122,7 @@ func (a answer) foreignError() error {
 func (q *question) see(a *answer, w listed, foreign bool) {
 	accepted := q.accepted.Withdrawals[w.mark()]
 	numbers := numbersOf(w.Withdrawal)
-	mayBeAny := len(numbers) == 0
+	mayBeAny := len(numbers) == 0 && !foreign
 	var r record
 	for _, n := range numbers {
 		id := formatID(n)
@@ -132,17 +133,16 @@ func (q *question) see(a *answer, w listed, foreign bool) {
 		r = w.record()
 		switch {
 		case q.sought[n] == nil: // it may be an order whose id does not fit into 32 bits at the service
-			mayBeAny = differs(Order{Content: contentOf(*q.sought[whole])}, r) == ""
+			mayBeAny = !foreign && differs(Order{Content: contentOf(*q.sought[whole])}, r) == ""
 		case foreign && !accepted:
 			a.foreign[id] = r
-		case foreign:
-		case w.ID == "":
+		case foreign, w.ID == "":
 			mayBeAny = true
 		default:
 			a.add(id, r)
 		}
 	}
-	if !mayBeAny || foreign {
+	if !mayBeAny {
 		return
 	}
 	if !accepted {

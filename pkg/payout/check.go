@@ -18,12 +18,13 @@ type Difference struct {
 	Record *api.Withdrawal // nil: it is not on the list
 	Why    string
 
-	mark string // of the record, for Accept
+	mark    string // of the record, for Accept
+	foreign bool   // another merchant's record has the order's id
 }
 
 // Missing reports whether the service has accepted a withdrawal that is not accepted in the journal.
 func (d Difference) Missing() bool {
-	return d.Record != nil && (d.Order == nil || d.Order.State != StateAccepted && d.Order.State != StateConflict)
+	return d.Record != nil && !d.foreign && (d.Order == nil || d.Order.State != StateAccepted && d.Order.State != StateConflict)
 }
 
 const onlyThere, onlyHere, different = "only there", "only here", "different"
@@ -114,7 +115,7 @@ func (s *Sender) compare(ctx context.Context, filter api.WithdrawalFilter, f Fil
 			return whole, err
 		default:
 			c.Differences = append(c.Differences,
-				Difference{onlyHere, &o.Order, nil, "the service's list does not have withdrawal " + o.ID, o.ID})
+				Difference{onlyHere, &o.Order, nil, "the service's list does not have withdrawal " + o.ID, o.ID, false})
 		}
 	}
 	return c, nil
@@ -181,18 +182,22 @@ func (x *comparing) compare(w listed, holders, named map[string]journal.Record) 
 	o, found := holders[w.ID]
 	if found && isTaken(o) {
 		why := x.whyDifferent(o, w)
-		return Difference{different, &o.Order, &w.Withdrawal, why, w.mark()}, why != ""
+		return Difference{different, &o.Order, &w.Withdrawal, why, w.mark(), false}, why != ""
 	}
 	for _, id := range w.orderIDs() {
 		if o, found := named[id]; found {
-			return notAccepted(o, w.mark(), &w.Withdrawal), true
+			d := notAccepted(o, w.mark(), &w.Withdrawal)
+			if d.foreign = x.r.foreign(w); d.foreign {
+				d.Why = otherMerchant(id, w.ID, w.MerchantID, x.r.status.Merchant).Msg
+			}
+			return d, true
 		}
 	}
 	why := "the journal does not have it"
 	if w.err != nil {
 		why += ", and it cannot be read: " + w.String()
 	}
-	return Difference{onlyThere, nil, &w.Withdrawal, why, w.mark()}, true
+	return Difference{onlyThere, nil, &w.Withdrawal, why, w.mark(), false}, true
 }
 
 func (x *comparing) whyDifferent(o journal.Record, w listed) string {
@@ -216,7 +221,7 @@ func (x *comparing) whyDifferent(o journal.Record, w listed) string {
 
 func notAccepted(o journal.Record, mark string, w *api.Withdrawal) Difference {
 	return Difference{different, &o.Order, w,
-		fmt.Sprintf("order %s is %s in the journal, and the service has it as %s", o.OrderID, stateText(o.State), w.ID), mark}
+		fmt.Sprintf("order %s is %s in the journal, and the service has it as %s", o.OrderID, stateText(o.State), w.ID), mark, false}
 }
 
 // Accept records that a person has accepted what a comparison of the whole list shows, and why: later

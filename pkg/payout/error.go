@@ -370,7 +370,7 @@ func unproven(msg string, err error) error {
 }
 
 // otherMerchant returns the error for a record of another merchant than the account's.
-func otherMerchant(orderID, withdrawal, other, noted string) error {
+func otherMerchant(orderID, withdrawal, other, noted string) *Error {
 	return failed(Conflict, "the service shows order %s as withdrawal %s of the merchant %q, and this account is the merchant %q",
 		orderID, withdrawal, other, noted).about(orderID, withdrawal).
 		hint("if the merchant's id has changed, record that", "journal", "adopt-merchant", other, "--reason", "TEXT")

@@ -184,12 +184,10 @@ func (s *Sender) checkNotSent(ctx context.Context, c Checked) (Checked, error) {
 	if err != nil {
 		return c, err
 	}
-	var skew time.Duration
-	c.Undated = true
+	var known *time.Duration // the largest difference of an answer's date
 	results, found, err := s.settle(api.ObserveDate(ctx, func(service time.Time) {
-		c.Undated = false
-		if now := s.now().Sub(service); now.Abs() > skew.Abs() {
-			skew = now
+		if now := s.now().Sub(service); known == nil || now.Abs() > known.Abs() {
+			known = &now
 		}
 	}), s.newQuestion(c.orders...), c.orders)
 	if err != nil {
@@ -208,7 +206,8 @@ func (s *Sender) checkNotSent(ctx context.Context, c Checked) (Checked, error) {
 	if err := found.undecided(c.OrderIDs...); err != nil {
 		return c, err
 	}
-	c.NoList = found.none
+	c.NoList, c.Undated = found.none, known == nil
+	skew := *cmp.Or(known, new(time.Duration))
 	switch {
 	case skew.Abs() <= mostSkew:
 	case !c.AlthoughClock:
@@ -218,7 +217,6 @@ func (s *Sender) checkNotSent(ctx context.Context, c Checked) (Checked, error) {
 	default:
 		c.Skew = skew
 	}
-	known := map[bool]*time.Duration{false: &skew}[c.Undated]
 	for _, o := range c.orders { // after the list was read: an order on it has arrived
 		if wait := s.options.SettleAfter - o.Age(began, known); !o.Sent.IsZero() && wait > 0 {
 			e := refused(RuleDecision, "order %s was sent at %s, and may still arrive", o.OrderID, o.Sent.UTC().Format(time.RFC3339))
