@@ -1,10 +1,12 @@
 package payout
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"os"
 	"os/user"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -231,6 +233,9 @@ type Run struct {
 	// Required is the largest number of persons who had to approve the plan when it was applied. See
 	// Ledger.Consents.
 	Required int `json:"required"`
+	// ReplacedBy is the newest run of the batch: it has taken this one's place, which sends nothing more. It is
+	// empty for the newest one, and without a batch.
+	ReplacedBy string `json:"replaced_by"`
 }
 
 // Runs returns the runs of the account, the oldest first.
@@ -239,9 +244,12 @@ func (l *Ledger) Runs(ctx context.Context) ([]Run, error) {
 		return nil, asError(err)
 	}
 	own, err := l.ledger.Runs(ctx)
-	runs := make([]Run, len(own))
-	for i, r := range own {
-		runs[i] = Run{r.Name, r.Digest, r.Plan, r.Batch, r.Began, r.User, r.Host, int(r.Required)}
+	runs, newest := make([]Run, len(own)), map[string]string{} // by batch
+	for i, r := range slices.Backward(own) {
+		runs[i] = Run{r.Name, r.Digest, r.Plan, r.Batch, r.Began, r.User, r.Host, int(r.Required), newest[r.Batch]}
+		if r.Batch != "" {
+			newest[r.Batch] = cmp.Or(newest[r.Batch], r.Name)
+		}
 	}
 	return runs, asError(err)
 }

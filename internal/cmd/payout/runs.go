@@ -59,7 +59,10 @@ func findRun(s *cmdutil.Session, ledger *payout.Ledger, name string) (run payout
 			"give the id of a run, not the name of its plan; see which there are", "payout", "list")
 	default:
 		run, err = ledger.Run(s.Ctx, name)
-		s.Subject.Run = run.Name
+		if s.Subject.Run = run.Name; run.ReplacedBy != "" {
+			s.Note("run %s of the batch %q has taken the place of run %s: what that has not sent, it will not send",
+				run.ReplacedBy, run.Batch, run.Name)
+		}
 	}
 	return run, err
 }
