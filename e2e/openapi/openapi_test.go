@@ -23,14 +23,10 @@ import (
 func TestDescription(t *testing.T) {
 	modules := install(t)
 	dir := t.TempDir()
-	if err := os.Symlink(modules, filepath.Join(dir, "node_modules")); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, os.Symlink(modules, filepath.Join(dir, "node_modules")))
 	for _, name := range []string{"validate.mjs", "calls.ts"} {
 		text, err := os.ReadFile(filepath.Join("client", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		write(t, dir, name, text)
 	}
 	b := sandbox.Start(t)
@@ -41,9 +37,7 @@ func TestDescription(t *testing.T) {
 func write(t *testing.T, dir, name string, text []byte) (path string) {
 	t.Helper()
 	path = filepath.Join(dir, name)
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, os.WriteFile(path, text, 0o600))
 	return path
 }
 
@@ -67,9 +61,7 @@ func makesClient(t *testing.T, b *sandbox.Running, dir string) {
 			Status       int
 		}
 	}
-	if err := json.Unmarshal(get(t, b, "/sandbox/requests"), &log); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, json.Unmarshal(get(t, b, "/sandbox/requests"), &log))
 	got := map[string]bool{}
 	for _, r := range log.Requests {
 		if r.Status == http.StatusOK {
@@ -79,9 +71,7 @@ func makesClient(t *testing.T, b *sandbox.Running, dir string) {
 	var described struct {
 		Paths map[string]map[string]any
 	}
-	if err := json.Unmarshal(get(t, b, "/openapi.json"), &described); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, json.Unmarshal(get(t, b, "/openapi.json"), &described))
 	n := 0
 	for path, methods := range described.Paths {
 		for method := range methods {
@@ -148,9 +138,7 @@ func TestClientsInGo(t *testing.T) {
 func describedIn(t *testing.T) (dir, file string) {
 	t.Helper()
 	text, err := os.ReadFile("../../pkg/api/sandbox/openapi.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	dir = t.TempDir()
 	return dir, write(t, dir, "openapi.yaml", text)
 }
@@ -165,9 +153,7 @@ func npx(t *testing.T, dir, name string, args ...string) {
 // generate runs the command of docs/testing.md, with the package as the registry has it now.
 func generate(t *testing.T, dir string, env []string) {
 	page, err := os.ReadFile("../../docs/testing.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	command := regexp.MustCompile("`(npx --yes (@hey-api/openapi-ts@[0-9.]+) [^`\n]*)`").FindStringSubmatch(string(page))
 	if command == nil {
 		t.Fatal("docs/testing.md does not say how to generate a client")
@@ -175,9 +161,7 @@ func generate(t *testing.T, dir string, env []string) {
 	needPackage(t, command[2])
 	alone := t.TempDir() // without the modules in dir, which npx would use
 	run(t, alone, env, "sh", "-c", command[1])
-	if err := os.Rename(filepath.Join(alone, "client"), filepath.Join(dir, "client")); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, os.Rename(filepath.Join(alone, "client"), filepath.Join(dir, "client")))
 }
 
 // needPackage skips a test where the registry of npm cannot be reached.
@@ -203,14 +187,10 @@ func missing(t *testing.T, format string, args ...any) {
 func get(t *testing.T, b *sandbox.Running, path string) []byte {
 	t.Helper()
 	r, err := http.NewRequest("GET", b.URL+path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	r.Header.Set("Authorization", "Bearer "+b.Key())
 	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	defer answer.Body.Close()
 	text, err := io.ReadAll(answer.Body)
 	if err != nil || answer.StatusCode != http.StatusOK {
@@ -229,13 +209,9 @@ func install(t *testing.T) string {
 		}
 	}
 	lock, err := os.ReadFile("client/package-lock.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	manifest, err := os.ReadFile("client/package.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		missing(t, "%v", err)
@@ -246,19 +222,13 @@ func install(t *testing.T) string {
 	if _, err := os.Stat(modules); err == nil {
 		return modules
 	}
-	if err := os.MkdirAll(cache, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, os.MkdirAll(cache, 0o755))
 	fresh, err := os.MkdirTemp(cache, "new-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	defer os.RemoveAll(fresh)
 	err = errors.Join(os.WriteFile(filepath.Join(fresh, "package.json"), manifest, 0o644),
 		os.WriteFile(filepath.Join(fresh, "package-lock.json"), lock, 0o644))
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	c := exec.Command("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
 	c.Dir = fresh
 	if output, err := c.CombinedOutput(); err != nil {
@@ -276,5 +246,12 @@ func run(t *testing.T, dir string, env []string, name string, args ...string) {
 	c.Dir, c.Env = dir, append(os.Environ(), env...)
 	if output, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", strings.Join(append([]string{name}, args...), " "), err, output)
+	}
+}
+
+func ok(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -303,11 +303,17 @@ func TestFetchedPackagesArePinned(t *testing.T) {
 	}
 }
 
+// TestExitCodesPage checks that the page has each exit code, and that a script ends with it.
 func TestExitCodesPage(t *testing.T) {
 	const page = "docs/exit-codes.md"
 	const head = "| Code | Kind | Meaning |\n|---|---|---|\n"
+	scripts, err := exec.Command("sh", "-c", "cat testdata/script/*.txtar").Output()
+	must(t, err)
 	want := ""
 	for _, e := range exit.Codes() {
+		if e.Code > exit.Internal && !regexp.MustCompile(fmt.Sprintf(`(?m)^(exits|ends \w+) %d\b`, e.Code)).Match(scripts) {
+			t.Errorf("no script ends with %d", e.Code)
+		}
 		kind := ""
 		if e.Kind != "" {
 			kind = "`" + e.Kind + "`"

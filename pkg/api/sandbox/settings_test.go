@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"reflect"
 	"regexp"
 	"strings"
@@ -13,8 +14,8 @@ import (
 	"example.com/till/pkg/api/sandbox"
 )
 
-// TestSettingsAreDocumented checks that each setting says what it does, and that the package documentation
-// says when each error comes.
+// TestSettingsAreDocumented checks that each setting says what it does, and that a test changes it, and that the
+// package documentation says when each error comes.
 func TestSettingsAreDocumented(t *testing.T) {
 	source, err := os.ReadFile("doc.go")
 	must(t, err)
@@ -25,8 +26,12 @@ func TestSettingsAreDocumented(t *testing.T) {
 			documented = append(documented, words[1])
 		}
 	}
+	tests, err := exec.Command("sh", "-c", "cat *_test.go ../*_test.go ../../../internal/cli/testdata/script/*").Output()
+	must(t, err)
 	seen := map[string]bool{}
 	for _, s := range sandbox.Settings() {
+		changed := regexp.MustCompile(`\b` + s.Name + `(=|":|",|"\])`).Match(tests)
+		failIf(t, !changed && s.Name != "errors", "no test changes the setting %s", s.Name)
 		failIf(t, s.Meaning == "" || s.Values == "" || seen[s.Name], "setting %+v is incomplete, or there twice", s)
 		seen[s.Name] = true
 		if s.Name == "errors" {
