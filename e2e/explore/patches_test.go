@@ -100,13 +100,16 @@ var patches = []overlay.Patch{
 	{File: "pkg/payout/apply.go", Old: `
 		case found && !o.Content.Same(content):
 `, New: `
-		case found && !o.Content.Same(content) && !mutant("rows-unchecked") && !mutant("row-of-order"):
+		case found && !o.Content.Same(content) && !mutant("row-taken"):
 `},
 	{File: "pkg/payout/apply_send.go", Old: `
 	case exists && e.Same:
 `, New: `
-	case exists && (e.Same || mutant("other-is-lost")):
+	case exists && (e.Same || mutant("row-taken")):
 `},
+	{File: "internal/journal/transition.go", Old: `
+	case !same && (e.SameContent || o.InDoubt() || o.Run != ""):`, New: `
+	case !same && (e.SameContent || o.InDoubt() || o.Run != "" && !mutant("row-taken")):`},
 	{File: "pkg/payout/send.go", Old: `
 		} else if next == nil || recording != nil {
 `, New: `
@@ -172,14 +175,6 @@ var patches = []overlay.Patch{
 	if t.States[StateUnknown] > 0 && !a.options.KeepGoing {
 `, New: `
 	if t.States[StateUnknown] > 0 && !a.options.KeepGoing && !mutant("resend-unknown") {
-`},
-	{File: "pkg/payout/apply.go", Old: `
-		part[i] = dueRow{r, o}
-`, New: `
-		if mutant("row-of-order") {
-			r.CreateWithdrawal = requestOf(o.Order)
-		}
-		part[i] = dueRow{r, o}
 `},
 	{File: "internal/journal/run.go", Old: `
 	rowsInAPiece = 1024

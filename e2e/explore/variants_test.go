@@ -64,7 +64,7 @@ func variants() []variant {
 		{"altered-later", "altered", cost{1, 0}},         // a record that differs confirms an accepted order
 		{"found-blind", "known", cost{0, 0}},             // the list is not read again once it had an order
 		{"forget-earlier", "stale", cost{0, 2}},          // the last two scans count, and no earlier one
-		{"row-of-order", "rewritten", cost{0, 0}},        // a row is sent as its order is in the journal
+		{"row-taken", "taken", cost{1, 0}},               // a run's row is sent by itself with another amount, and counts
 		{"past-conflict", "differs", cost{0, 0}},         // an order in conflict does not keep a run from sending
 		{"interrupted-sends", "interrupted", cost{1, 0}}, // an interrupted process still sends its claim
 		{"settle-by-creation", "again", cost{0, 1}},      // the time to wait begins before the order was sent
@@ -72,8 +72,6 @@ func variants() []variant {
 		{"decide-blind", "decisions", cost{1, 1}},        // a decision holds for a later attempt too
 
 		{"plan-unreaped", "retried", cost{0, 1}}, // what a dead process was sending is left out of a run
-		{"rows-unchecked", "taken", cost{1, 0}},  // what was sent with other content counts as a row
-		{"other-is-lost", "taken", cost{1, 0}},   // so does what gets other content during the run
 		{"lost-together", "three", cost{0, 1}},   // an outcome that was lost with the next claim is not tried again
 		{"first-keys", "merchants", cost{1, 0}},  // two keys can be the first of an account
 
