@@ -133,7 +133,7 @@ func (s *Session) Connect() (*api.Client, error) {
 	}
 	// net/http logs answers that no request asked for. If they matter, the call fails with an error.
 	log.SetOutput(io.Discard)
-	s.KeyFrom = s.SourceOfKey()
+	s.KeyFrom = s.Keys.Source(s.Settings)
 	opts := []api.Option{api.WithTimeouts(s.Timeout, s.Timeout), api.WithRetries(s.Retries)}
 	if base == "" {
 		return s.embedded(opts)
@@ -177,7 +177,12 @@ func (s *Session) embedded(opts []api.Option) (*api.Client, error) {
 		return nil, err
 	}
 	s.box, s.key = server, server.Key()
-	opts = append(opts, api.WithAPIKey(server.Key()), api.WithTransport(inProcess{server}))
+	if s.KeyFrom.Kind != config.FromSandbox {
+		if s.key, _, err = s.Keys.Key(s.Ctx, s.Settings); err != nil {
+			return nil, err
+		}
+	}
+	opts = append(opts, api.WithAPIKey(s.key), api.WithTransport(inProcess{server}))
 	return s.newClient(embeddedURL, opts)
 }
 
@@ -303,15 +308,6 @@ func (a *App) ReadKey(question string, none error) (string, error) {
 	}
 	key, err := a.AskSecret("the key", question, none)
 	return string(key), err
-}
-
-// SourceOfKey says where the key of a call comes from without reading it. Standard input cannot be read
-// twice, and a key command may ask a person.
-func (s *Session) SourceOfKey() config.Origin {
-	if s.Sandbox && s.BaseURL == "" {
-		return config.Origin{Kind: config.FromSandbox}
-	}
-	return s.Keys.Source(s.Settings)
 }
 
 // RefusedKey adds the source of the key to the error of a call that was refused for its key, once. It returns

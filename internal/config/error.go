@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Error is a problem with the configuration, credentials or files of this machine.
@@ -42,12 +43,18 @@ func atLine(line int, format string, args ...any) *Error {
 	return e
 }
 
-// located adds the name of the file to an error about a configuration.
+// located adds the name of the file to an error about a configuration. No command helps, because each refuses the
+// file.
 func located(err *Error, path string) error {
+	at := path
 	if err.line > 0 {
-		path = fmt.Sprintf("%s:%d", path, err.line)
+		at = fmt.Sprintf("%s:%d", path, err.line)
 	}
-	return &Error{Msg: path + ": " + err.Msg, Advice: err.Advice}
+	e := &Error{Msg: at + ": " + err.Msg, Advice: err.Advice}
+	if strings.Contains(e.Advice, "till currency set") {
+		e.Advice = "write into " + path + " how the service counts, such as: currencies: [{code: Btc, kind: crypto, decimals: 8}]"
+	}
+	return e
 }
 
 func hint(err error) string {

@@ -48,9 +48,10 @@ func (k Keys) Source(s Settings) Origin {
 	return from
 }
 
-// source returns where the key would come from, and how it is read there.
+// source returns where the key would come from, and how it is read there. The embedded sandbox takes the keys of its
+// resellers, and does without a service's key in the environment.
 func (k Keys) source(s Settings) (from Origin, read func(context.Context) (string, error)) {
-	command, path := s.profile.Lists[keyCommand], s.profile.Values[keyPath]
+	command, path, embedded := s.profile.Lists[keyCommand], s.profile.Values[keyPath], s.Sandbox && s.BaseURL == ""
 	switch {
 	case s.keyFlag == "-":
 		return Origin{Kind: FromFlag, Name: "api-key-file"}, k.Stdin
@@ -59,7 +60,7 @@ func (k Keys) source(s Settings) (from Origin, read func(context.Context) (strin
 			func(ctx context.Context) (string, error) {
 				return readKeyFile(ctx, "the file of --api-key-file", s.keyFlag)
 			}
-	case k.Env("TILL_API_KEY") != "":
+	case k.Env("TILL_API_KEY") != "" && (!embedded || strings.HasPrefix(k.Env("TILL_API_KEY"), SandboxKeyPrefix)):
 		return Origin{Kind: FromVariable, Name: "TILL_API_KEY"},
 			func(context.Context) (string, error) { return trimNewline(k.Env("TILL_API_KEY")), nil }
 	case s.Sandbox:

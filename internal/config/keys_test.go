@@ -81,7 +81,7 @@ func TestWhichKeyIsTaken(t *testing.T) {
 		{"", ours, "--base-url https://localhost:1", machine},
 		{"", real, "--base-url http://127.0.0.1:1", real + variable},
 		{"", real, sandboxed, "is not a sandbox's"},
-		{"", real, "--sandbox", "is not a sandbox's"},
+		{"", real, "--sandbox", "has a key of its own"}, // it is not used
 	} {
 		path := ""
 		if c.file != "" {

@@ -58,7 +58,7 @@ func Resolve(in Input) (Settings, error) {
 		Layouts: file.Layouts, Limits: profile.Limits, ApprovalsAbove: profile.ApprovalsAbove,
 		OnFinish: profile.Lists[keyOnFinish], Money: file.registry(profile),
 		Common: file.Currencies, Own: profile.Currencies,
-		home: in.Home, profile: profile, merged: viper.New(),
+		home: in.Home, profile: profile, profiles: file.Names(), merged: viper.New(),
 		origins: map[string]Origin{"config_file": file.named, "profile": from}}
 	if err := s.merge(in); err != nil {
 		return Settings{}, err
@@ -71,7 +71,7 @@ func Resolve(in Input) (Settings, error) {
 		s.OnFinish = []string{s.merged.GetString(keyOnFinish)}
 	}
 	if s.Sandbox {
-		s.Money = money.NewRegistry().With(in.SandboxCurrencies()...)
+		s.Money = money.NewRegistry().With(in.SandboxCurrencies()...).Closed()
 	}
 	// already checked when it was read
 	if s.TimeZone, err = time.LoadLocation(s.merged.GetString("time_zone")); err != nil {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"strings"
 	"time"
 
 	"example.com/till/internal/money"
@@ -62,23 +63,33 @@ type Settings struct {
 	Common   []money.Entry  `mapstructure:"-"` // the file's currencies
 	Own      []money.Entry  `mapstructure:"-"` // the profile's
 
-	home    string
-	keyFlag string            // --api-key-file
-	profile Profile           // as the file has it
-	origins map[string]Origin // by key; a missing one is a default
-	merged  *viper.Viper      // all sources
+	home     string
+	keyFlag  string            // --api-key-file
+	profile  Profile           // as the file has it
+	profiles []string          // all of the file, by name
+	origins  map[string]Origin // by key; a missing one is a default
+	merged   *viper.Viper      // all sources
 }
 
 // RequireBaseURL returns the address for a command that calls the service. In the profile sandbox, "" means
 // the sandbox inside this program.
 func (s Settings) RequireBaseURL() (string, error) {
-	if s.BaseURL != "" || s.Sandbox {
+	switch {
+	case s.BaseURL != "" || s.Sandbox:
 		return s.BaseURL, nil
+	case s.Profile == "":
+		return "", s.NoProfile()
 	}
-	lack, name := "no service is set up yet", "live"
-	if s.Profile != "" {
-		lack, name = "the profile "+s.Profile+" has no address", s.Profile
+	return "", failf("the profile %s has no address", s.Profile).advise(setUp, s.Profile)
+}
+
+const setUp = "type: till profile set %s base_url=https://... && till auth login, or try it out without a service: till --sandbox ..."
+
+// NoProfile returns the error for a command that needs a profile, where none is in use.
+func (s Settings) NoProfile() error {
+	if len(s.profiles) == 0 {
+		return failf("no service is set up yet").advise(setUp, "live")
 	}
-	return "", failf("%s", lack).
-		advise("type: till profile set %s base_url=https://... && till auth login, or try it out without a service: till --sandbox ...", name)
+	return &Error{Msg: "no profile is in use: name one of " + strings.Join(s.profiles, ", ") + " with --profile, or choose it",
+		Advice: "type", Command: []string{"profile", "use", s.profiles[0]}}
 }

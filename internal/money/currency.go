@@ -40,6 +40,8 @@ func (r Registry) parseCode(text string) (Entry, error) {
 		kind = fiat
 	}
 	switch {
+	case !qualified && !ok && r.closed:
+		return Entry{}, usage.Errorf("the sandbox has no currency %q: %s", text, cmp.Or(r.Meant(code), r.known()))
 	case !qualified && !ok:
 		return Entry{}, &usage.Error{
 			Msg: fmt.Sprintf("the currency %q is not known: write crypto:%s or fiat:%s with an amount in minor units, or make it known", text, code, code),

@@ -54,7 +54,14 @@ func (e Entry) Amount(minor int64) api.Amount {
 // with the decimals of ISO 4217 if payment services agree on them, and the three crypto currencies that the
 // service's interface names. It is immutable. The zero Registry is the built-in one.
 type Registry struct {
-	own []Entry // few, so that a search of them needs no index
+	own    []Entry // few, so that a search of them needs no index
+	closed bool    // nobody can add to it
+}
+
+// Closed returns the registry of a sandbox, whose currencies nobody can add to.
+func (r Registry) Closed() Registry {
+	r.closed = true
+	return r
 }
 
 // NewRegistry returns the built-in registry.
@@ -72,7 +79,7 @@ var builtinCrypto = []Entry{
 // decimals and the address format if the later entry does not know them, and a memo that the service demands
 // regardless of the configuration.
 func (r Registry) With(entries ...Entry) Registry {
-	all := Registry{slices.Clone(r.own)}
+	all := Registry{slices.Clone(r.own), r.closed}
 	for _, e := range entries {
 		e.Code = amountSpelling(e.Kind, e.Code)
 		e.MemoRequired = e.MemoRequired || e.Currency().MemoRequired()

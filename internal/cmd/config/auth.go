@@ -119,7 +119,7 @@ func statusCommand(a *cmdutil.App) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		source := s.SourceOfKey()
+		source := s.Keys.Source(s.Settings)
 		for _, err := range client.Withdrawals.All(s.Ctx, api.WithdrawalFilter{},
 			api.ListOptions{PageSize: 1, FirstPage: s.PageBase()}) {
 			if err != nil {

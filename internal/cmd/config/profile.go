@@ -77,7 +77,7 @@ func profileShowCommand(a *cmdutil.App) *cobra.Command {
 					return err
 				}
 				if name = settings.Profile; name == "" {
-					return &config.Error{Msg: "no profile is in use: name one, or set one up", Advice: "till profile set live base_url=https://... && till auth login"}
+					return settings.NoProfile()
 				}
 			}
 			if err := file.MustExist(name, ""); err != nil {

@@ -71,7 +71,7 @@ func actOnSandbox(s *cmdutil.Session) {
 		s.Sandbox, s.Profile = true, config.Sandbox
 	}
 	s.ResellerAuth = "bearer"
-	s.Money = money.NewRegistry().With(cmdutil.SandboxCurrencies()...)
+	s.Money = money.NewRegistry().With(cmdutil.SandboxCurrencies()...).Closed()
 }
 
 // servesHere reports whether the address and the key, wherever it is kept, belong to a sandbox. The prefix of its
