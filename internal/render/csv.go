@@ -32,9 +32,9 @@ func ExcelOf(locale string) (Excel, error) {
 	switch region, _, _ = strings.Cut(region, "."); {
 	case language == "de" && region == "ch", language == "de" && region == "li", language == "it" && region == "ch":
 		return Excel{';', "."}, nil
-	case language == "en" && region == "za":
+	case language == "en" && strings.Contains(" za de at be nl dk se fi si ", " "+region+" "):
 		return Excel{';', ","}, nil
-	case language == "es" && (region == "mx" || region == "us"), known(withPoint):
+	case language == "es" && strings.Contains(" mx us 419 do gt hn ni pa pe pr sv ", " "+region+" "), known(withPoint):
 		return Excel{',', "."}, nil
 	case known(withComma):
 		return Excel{';', ","}, nil

@@ -1,6 +1,7 @@
 package reseller
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -276,25 +277,36 @@ func rebateView(m money.Registry) render.View[amountRow] {
 
 // balancesIn returns the amounts of a balance record. The interface does not show its shape. Those of its
 // other amounts are taken: a list of amounts, codes with integers by kind or without a kind, and codes with amounts.
+// What has a currency twice is another shape, and so are texts and integers of which none belongs to a known code.
 func balancesIn(m money.Registry, record json.RawMessage) (amounts []api.Amount, ok bool) {
 	var parts []json.RawMessage
 	var codes map[string]int64
 	var kinds map[api.Kind]map[string]int64
 	var named map[string]api.Amount
 	switch {
+	case bytes.Contains(record, []byte("null")): // which would be read as 0, or as nothing
+		return nil, false
 	case json.Unmarshal(record, &parts) == nil:
 		for _, part := range parts {
 			some, ok := balancesIn(m, part)
-			if !ok {
+			same := func(a api.Amount) bool {
+				return slices.ContainsFunc(amounts, func(b api.Amount) bool { return a.Unit() == b.Unit() })
+			}
+			if !ok || slices.ContainsFunc(some, same) {
 				return nil, false
 			}
 			amounts = append(amounts, some...)
 		}
 		return amounts, true // in the order of the list
 	case json.Unmarshal(record, &codes) == nil:
+		ok = len(codes) == 0
 		for code, minor := range codes {
-			known, _ := m.Lookup(code)
-			amounts = append(amounts, api.Amount{Kind: cmp.Or(known.Kind, api.Crypto), Code: code, Minor: minor})
+			entry, known := m.Lookup(code)
+			ok = ok || known
+			amounts = append(amounts, api.Amount{Kind: cmp.Or(entry.Kind, api.Crypto), Code: code, Minor: minor})
+		}
+		if !ok {
+			return nil, false // as "held" is no code
 		}
 	case json.Unmarshal(record, &kinds) == nil:
 		for kind, codes := range kinds {
@@ -308,7 +320,7 @@ func balancesIn(m money.Registry, record json.RawMessage) (amounts []api.Amount,
 	case json.Unmarshal(record, &named) == nil:
 		amounts = slices.Collect(maps.Values(named))
 		if maps.DeleteFunc(named, func(code string, a api.Amount) bool { return strings.EqualFold(code, a.Code) }); len(named) > 0 {
-			return nil, false // as "held" is no code
+			return nil, false
 		}
 	default:
 		return nil, false

@@ -157,7 +157,7 @@ func (l *invoiceList) run(s *cmdutil.Session, out cmdutil.Output[api.Invoice], r
 		return err
 	}
 	chooses := l.all || len(l.statuses) > 0 || l.from+l.to != ""
-	invoices, ok := invoicesIn(answer)
+	invoices, total, ok := invoicesIn(answer)
 	switch {
 	case !ok && chooses:
 		return exit.UsageError("the service's list has another shape than that of invoices, so nothing can be chosen in it",
@@ -166,27 +166,30 @@ func (l *invoiceList) run(s *cmdutil.Session, out cmdutil.Output[api.Invoice], r
 		noteAsJSON(s)
 		fallthrough
 	case !ok, !out.Tabular() && !s.Quiet && !chooses:
-		l.noteFull(paged, invoices)
+		l.noteFull(paged, invoices, total)
 		return cmdutil.Output[json.RawMessage]{Session: s, View: answerView()}.One(answer)
 	case paged || s.Render.Width > 0 && !chooses:
-		l.noteFull(paged, invoices)
+		l.noteFull(paged, invoices, total)
 		return out.List(l.chosen(cmdutil.Each(invoices)))
 	}
-	return out.List(l.chosen(pagesFrom(invoices, read)))
+	return out.List(l.chosen(pagesFrom(invoices, total, read)))
 }
 
-// noteFull says that there may be more invoices, if the first page is full.
-func (l *invoiceList) noteFull(paged bool, invoices []api.Invoice) {
-	if !paged && len(invoices) == l.size {
+// noteFull says that there are more invoices than on the first page, or may be.
+func (l *invoiceList) noteFull(paged bool, invoices []api.Invoice, total int) {
+	if !paged && (len(invoices) == l.size || len(invoices) < total) {
 		l.Note("this is the first page; --all shows the rest")
 	}
 }
 
 // invoicesIn returns the invoices of an answer: a list of them, or an object with one list, which has nothing
-// but invoices.
-func invoicesIn(answer json.RawMessage) (invoices []api.Invoice, ok bool) {
+// but invoices. If the object is a page as those of withdrawals are, it says how many there are in total.
+func invoicesIn(answer json.RawMessage) (invoices []api.Invoice, total int, ok bool) {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(answer, &fields) == nil {
+		if fields["page_content"] != nil && fields["page_count"] != nil {
+			json.Unmarshal(fields["total"], &total)
+		}
 		lists := 0
 		for _, field := range fields {
 			if field[0] == '[' {
@@ -195,16 +198,16 @@ func invoicesIn(answer json.RawMessage) (invoices []api.Invoice, ok bool) {
 			}
 		}
 		if lists != 1 {
-			return nil, false
+			return nil, 0, false
 		}
 	}
 	err := json.Unmarshal(answer, &invoices)
-	return invoices, err == nil && !slices.ContainsFunc(invoices, func(i api.Invoice) bool { return i.ID == "" })
+	return invoices, total, err == nil && !slices.ContainsFunc(invoices, func(i api.Invoice) bool { return i.ID == "" })
 }
 
 // pagesFrom yields the invoices of the first page and of all others. The list does not say which page is the last,
-// nor what its number is: it ends where a page has nothing new, or is refused.
-func pagesFrom(page []api.Invoice, read func(page int) (json.RawMessage, error)) iter.Seq2[api.Invoice, error] {
+// nor what its number is: it ends where a page has nothing new, or is refused and the total, if there is one, was read.
+func pagesFrom(page []api.Invoice, total int, read func(page int) (json.RawMessage, error)) iter.Seq2[api.Invoice, error] {
 	return func(yield func(api.Invoice, error) bool) {
 		seen := map[string]bool{}
 		for number := 1; ; number++ {
@@ -223,7 +226,7 @@ func pagesFrom(page []api.Invoice, read func(page int) (json.RawMessage, error))
 			}
 			var err error
 			if page, err = readInvoices(number, read); err != nil {
-				if !endsList(err) {
+				if !endsList(err) || len(seen) < total {
 					yield(api.Invoice{}, err)
 				}
 				return
@@ -237,9 +240,9 @@ func readInvoices(number int, read func(page int) (json.RawMessage, error)) ([]a
 	if err != nil {
 		return nil, err
 	}
-	page, ok := invoicesIn(answer)
+	page, _, ok := invoicesIn(answer)
 	if !ok {
-		err = fmt.Errorf("page %d of the service's list has another shape than that of invoices", number)
+		err = exit.Failure(exit.ReadFailed, nil, fmt.Sprintf("page %d of the service's list has another shape than that of invoices", number), "run it again")
 	}
 	return page, err
 }
@@ -247,7 +250,7 @@ func readInvoices(number int, read func(page int) (json.RawMessage, error)) ([]a
 // endsList reports whether the service refuses a page because there is none of this number.
 func endsList(err error) bool {
 	refused, ok := errors.AsType[*api.Error](err)
-	return ok && slices.Contains([]int{http.StatusBadRequest, http.StatusNotFound,
+	return ok && refused.Envelope && slices.Contains([]int{http.StatusBadRequest, http.StatusNotFound,
 		http.StatusRequestedRangeNotSatisfiable, http.StatusUnprocessableEntity}, refused.Status)
 }
 

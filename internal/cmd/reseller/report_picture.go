@@ -127,7 +127,7 @@ func sumOf(rows []report.Row) report.Row {
 		}
 	}
 	if before := sum.PreviousRebates; before != nil {
-		sum.Change = report.Tenths(new(big.Int).Sub(sum.Rebates, before), before)
+		sum.Change = report.Tenths(new(big.Int).Sub(sum.Rebates, before), new(big.Int).Abs(before))
 	}
 	return sum
 }

@@ -53,7 +53,12 @@ func (p *reporting) view(people bool) render.View[report.Row] {
 	}
 	if i := slices.IndexFunc(p.by, report.Group.Timed); i >= 0 { // the sort key is the first column
 		v.Columns = slices.Insert(v.Columns, i*len(v.Columns),
-			render.Field("period", "day, week or month of the row", render.Own, func(r row) string { return r.Period }))
+			render.Field("period", "day, week or month of the row", render.Own, func(r row) string {
+				if people {
+					return strings.TrimSpace(r.Period + " " + r.Partial)
+				}
+				return r.Period
+			}))
 	}
 	v.Columns = append(v.Columns, currency,
 		render.Field("invoices", "number of invoices in the row", render.Int, func(r row) int64 { return r.Invoices }),
@@ -161,6 +166,9 @@ func (p *reporting) empty() bool { return len(p.failed) == 0 && len(p.report.Tot
 
 func (p *reporting) noRebates() string {
 	text := "There are no rebates" + p.inCurrency()
+	if len(p.failed)+p.unread > 0 {
+		text = "What was read has no rebates" + p.inCurrency()
+	}
 	if !p.span.Open() {
 		text += " in this period"
 	}
