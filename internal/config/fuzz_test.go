@@ -37,12 +37,8 @@ func FuzzLoad(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := d.SetProfile("fuzz-profile", "account=x"); err != nil {
-			t.Fatal(err)
-		}
-		if err := d.SetCurrency("", "FuzzCoin", map[string]string{"kind": "crypto", "decimals": "3"}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, d.SetProfile("fuzz-profile", "account=x"))
+		must(t, d.SetCurrency("", "FuzzCoin", map[string]string{"kind": "crypto", "decimals": "3"}))
 		out, failed := d.encode()
 		if failed != nil {
 			t.Fatal(failed)
@@ -59,9 +55,7 @@ func FuzzLoad(f *testing.F) {
 		if !reflect.DeepEqual(after.Profiles, file.Profiles) {
 			t.Fatalf("%+v\n became %+v in\n%s", file.Profiles, after.Profiles, out)
 		}
-		if err := os.WriteFile(path, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, text, 0o600))
 		if s, err := Resolve(input(t, "", env("TILL_CONFIG", path))); err == nil {
 			s.Explain(Keys{Env: noEnv})
 		}

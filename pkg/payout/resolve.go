@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -175,10 +176,8 @@ func (s *Sender) insist(c Checked) (Checked, error) {
 const mostSkew = time.Minute
 
 func (s *Sender) checkNotSent(ctx context.Context, c Checked) (Checked, error) {
-	for _, o := range c.orders {
-		if o.Shown != "" {
-			return c, taken(o, o.Shown)
-		}
+	if i := slices.IndexFunc(c.orders, func(o journal.Record) bool { return o.Shown != "" }); i >= 0 {
+		return c, taken(c.orders[i], c.orders[i].Shown)
 	}
 	began, err := s.ledger.Moment(ctx) // before the list is read: a request that arrives later is not on it
 	if err != nil {

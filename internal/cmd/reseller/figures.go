@@ -287,17 +287,7 @@ func balancesIn(m money.Registry, record json.RawMessage) (amounts []api.Amount,
 	case bytes.Contains(record, []byte("null")): // which would be read as 0, or as nothing
 		return nil, false
 	case json.Unmarshal(record, &parts) == nil:
-		for _, part := range parts {
-			some, ok := balancesIn(m, part)
-			same := func(a api.Amount) bool {
-				return slices.ContainsFunc(amounts, func(b api.Amount) bool { return a.Unit() == b.Unit() })
-			}
-			if !ok || slices.ContainsFunc(some, same) {
-				return nil, false
-			}
-			amounts = append(amounts, some...)
-		}
-		return amounts, true // in the order of the list
+		return balancesOf(m, parts)
 	case json.Unmarshal(record, &codes) == nil:
 		ok = len(codes) == 0
 		for code, minor := range codes {
@@ -326,6 +316,21 @@ func balancesIn(m money.Registry, record json.RawMessage) (amounts []api.Amount,
 		return nil, false
 	}
 	slices.SortFunc(amounts, func(a, b api.Amount) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Code, b.Code)) })
+	return amounts, true
+}
+
+// balancesOf returns the amounts of all parts of a list, in its order.
+func balancesOf(m money.Registry, parts []json.RawMessage) (amounts []api.Amount, ok bool) {
+	for _, part := range parts {
+		some, ok := balancesIn(m, part)
+		same := func(a api.Amount) bool {
+			return slices.ContainsFunc(amounts, func(b api.Amount) bool { return a.Unit() == b.Unit() })
+		}
+		if !ok || slices.ContainsFunc(some, same) {
+			return nil, false
+		}
+		amounts = append(amounts, some...)
+	}
 	return amounts, true
 }
 

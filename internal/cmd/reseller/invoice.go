@@ -225,10 +225,12 @@ func pagesFrom(page []api.Invoice, total int, read func(page int) (json.RawMessa
 				return
 			}
 			var err error
-			if page, err = readInvoices(number, read); err != nil {
-				if !endsList(err) || len(seen) < total {
-					yield(api.Invoice{}, err)
-				}
+			page, err = readInvoices(number, read)
+			if endsList(err) && len(seen) >= total {
+				return
+			}
+			if err != nil {
+				yield(api.Invoice{}, err)
 				return
 			}
 		}
