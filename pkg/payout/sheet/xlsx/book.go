@@ -8,7 +8,10 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"regexp"
+	"strconv"
 	"strings"
+	"sync"
 
 	"example.com/till/pkg/payout/sheet"
 )
@@ -126,7 +129,18 @@ type richText struct {
 	Runs  joined `xml:"r>t"`
 }
 
-func (t richText) String() string { return string(t.Plain) + string(t.Runs) }
+func (t richText) String() string { return unescape(string(t.Plain) + string(t.Runs)) }
+
+// escapes finds the characters that XML cannot have, such as a carriage return: as _x000D_ (ST_Xstring, ISO/IEC 29500-1,
+// 22.9.2.19).
+var escapes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`_x([0-9A-Fa-f]{4}_)`) })
+
+func unescape(text string) string {
+	return escapes().ReplaceAllStringFunc(text, func(e string) string {
+		code, _ := strconv.ParseUint(e[2:6], 16, 16)
+		return string(rune(code))
+	})
+}
 
 // joined is the text of all elements of a name.
 type joined []byte

@@ -142,6 +142,7 @@ func (b *book) cell(e cellElement) (c cell, err error) {
 	case e.Value == "" && e.Formula != nil:
 		c.wrong = "has a formula without its result: open the workbook in a spreadsheet program and save it again"
 	case e.Kind == "str":
+		c.text = unescape(e.Value)
 	case e.Kind == "e":
 		c.wrong = "has the error " + sheet.Quote(e.Value)
 	case e.Kind == "b":

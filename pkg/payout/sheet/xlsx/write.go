@@ -64,7 +64,7 @@ func Write(w io.Writer, rows iter.Seq2[[]string, error], numbers ...string) erro
 				continue
 			}
 			fmt.Fprintf(out, `<c r="%s" t="inlineStr"><is><t xml:space="preserve">`, coordinates{i, line})
-			xml.EscapeText(out, []byte(field))
+			xml.EscapeText(out, escapes().ReplaceAll([]byte(field), []byte("_x005F_x${1}")))
 			out.WriteString("</t></is></c>")
 		}
 		out.WriteString("</row>")
