@@ -90,7 +90,7 @@ func (s *Session) NoteUnknown() {
 	command := []string{"currency", "set", codes[0], "--kind", "KIND", "--decimals", "N"}
 	if before, bare, found := strings.Cut(codes[0], ":"); found { // as in crypto:Doge
 		command[2], command[4] = bare, before
-	} else if _, known := s.Money.Lookup(codes[0]); known {
+	} else if !slices.ContainsFunc(codes, func(code string) bool { _, known := s.Money.Lookup(code); return !known }) {
 		command = slices.Delete(command, 3, 5)
 	}
 	more := ""

@@ -24,6 +24,7 @@ type Applier struct {
 	options ApplyOptions
 	run     journal.Run // its digest is empty until the run has begun
 	found   answer      // what Preview has found on the list
+	looked  bool        // LookUp has succeeded since the run began
 	sent    atomic.Int64
 
 	approvals approval.Status // if approvals are required
@@ -74,7 +75,7 @@ func (s *Sender) Apply(ctx context.Context, plan *Plan, o ApplyOptions) (t Tally
 		return Tally{}, errNoPlan
 	}
 	var applier *Applier
-	if err = plan.checkDecimals(s.money); err == nil {
+	if err = cmp.Or(plan.CheckAccount(s.Account()), plan.checkDecimals(s.money)); err == nil {
 		applier, err = s.Applier(ctx, plan, o)
 	}
 	if err == nil {
@@ -133,9 +134,8 @@ func (s *Sender) Applier(ctx context.Context, plan *Plan, o ApplyOptions) (appli
 	if plan == nil {
 		return nil, errNoPlan
 	}
-	if account := s.Account(); plan.Account != account {
-		return nil, refused(RuleAccount, "the plan is for %s, and this is %s", plan.Account, account).
-			hint("apply it there, or make a plan for this account")
+	if err := plan.CheckAccount(s.Account()); err != nil {
+		return nil, err
 	}
 	applier = &Applier{sender: s, plan: plan, options: o}
 	if err := applier.alone(ctx); err != nil {
@@ -283,7 +283,9 @@ func (a *Applier) Begin(ctx context.Context, before int) (err error) {
 func (a *Applier) LookUp(ctx context.Context) (t Tally, err error) {
 	defer toError(&err)
 	defer func() { a.run.New = false }() // Send reads what others have done since
+	a.looked = false
 	if t, err = a.look(ctx); err != nil || t.Conflict == "" {
+		a.looked = err == nil && a.Begun()
 		return t, err
 	}
 	return t, a.conflictOf(ctx, t.Conflict)

@@ -22,9 +22,9 @@ import (
 // manyUnknown is how many unknown outcomes in a row stop a run, even with KeepGoing.
 const manyUnknown = 5
 
-// Send sends every row that is left, with as many calls in flight as the options allow. It returns why it
-// stopped before the end; nil: it did not. When it returns, all calls have ended and their outcomes are
-// recorded, as far as the journal could be written.
+// Send sends every row that is left, with as many calls in flight as the options allow. LookUp must have succeeded
+// since Begin. Send returns why it stopped before the end; nil: it did not. When it returns, all calls have ended and
+// their outcomes are recorded, as far as the journal could be written.
 //
 // A plan is refused while another plan of its batch is being sent, and after a newer one of it has begun. If
 // the journal is a file, it is also refused while another process applies a plan.
@@ -48,13 +48,12 @@ func (a *Applier) Send(ctx, calls context.Context, t Tally) (err error) {
 	if err := a.checkBatch(ctx); err != nil {
 		return err
 	}
-	if !a.Begun() {
-		return failed(Invalid, "the run of the plan has not begun").hint("call Begin and LookUp first")
+	if !a.looked {
+		return failed(Invalid, "the orders of the plan have not been looked up since its run began").hint("call Begin and LookUp first")
 	}
 	if t.States = maps.Clone(t.States); t.States == nil {
 		t.States = map[State]int{}
 	}
-	a.run.New = false // others may have sent rows since Begin, and LookUp may have been left out
 	given := ctx
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -64,7 +63,7 @@ func (a *Applier) Send(ctx, calls context.Context, t Tally) (err error) {
 	if r := a.options.Rate; r > 0 {
 		s.limit = rate.NewLimiter(rate.Limit(r), max(1, int(r)))
 	}
-	many := max(1, a.options.Concurrency)
+	many := max(1, min(a.options.Concurrency, len(a.plan.Rows)))
 	queue := make(chan dueRow, many) // buffered, so that a worker with an answer finds the next row at once
 	var workers, shown sync.WaitGroup
 	shown.Go(s.show)

@@ -518,13 +518,22 @@ func TestUnknownOfAnotherMachine(t *testing.T) {
 	}
 }
 
-// TestSendWithoutLookUp checks that Send reads what another machine has sent since Begin, also if LookUp was
-// left out.
-func TestSendWithoutLookUp(t *testing.T) {
+// TestSendAfterLookUp checks that Send refuses a run whose orders were not looked up, or not with success, and that it
+// reads what another machine has sent since.
+func TestSendAfterLookUp(t *testing.T) {
 	d := deskAt(t, pgtest.Shared(t).Database(t))
 	p := d.plan(nil, dueTo(4)...)
 	x := d.applier(p, ApplyOptions{})
 	ok(t, x.Begin(t.Context(), 0))
+	wantKind(t, x.Send(t.Context(), t.Context(), Tally{}), Invalid, "", "call Begin and LookUp first")
+	ok(t, errorOf(x.LookUp(t.Context())))
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if _, err := x.LookUp(ended); err == nil {
+		t.Fatal("a look-up that has ended has succeeded")
+	}
+	wantKind(t, x.Send(t.Context(), t.Context(), Tally{}), Invalid, "", "call Begin and LookUp first")
+	ok(t, errorOf(x.LookUp(t.Context())))
 	other := d.open()
 	for _, r := range p.Rows {
 		ok(t, errorOf(other.Finish(t.Context(), p.claims(t, other, r.ExternalOrderID), outAccepted("w"+r.ExternalOrderID))))

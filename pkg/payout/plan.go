@@ -78,6 +78,15 @@ func (p *Plan) Expired(now time.Time) bool { return !now.Before(p.Expires) }
 // Decimals returns the number of decimals with which the plan shows amounts of a unit, or -1.
 func (p *Plan) Decimals(a api.BigAmount) int { return p.decimals.of(a) }
 
+// CheckAccount refuses a plan of another account. Payments of it that were made there are not known here.
+func (p *Plan) CheckAccount(account Account) error {
+	if p.Account == account {
+		return nil
+	}
+	return refused(RuleAccount, "the plan is for %s, and this is %s", p.Account, account).
+		hint("apply it there, or make a plan for this account if it is to be paid from here as well")
+}
+
 // CheckDecimals refuses a plan that shows amounts with other decimals than the currencies have today. The
 // person who approved it has read amounts that differ from what would be shown now.
 func (p *Plan) CheckDecimals(added []Currency) error { return p.checkDecimals(registryOf(added)) }

@@ -63,6 +63,9 @@ func newWithdrawal(ctx context.Context, r api.CreateWithdrawal, options []SendOp
 		}
 		option(&w)
 	}
+	if w.calls == nil {
+		return w, failed(Invalid, "CallUnder: the context is nil").hint("leave it out")
+	}
 	if err := r.Validate(); err != nil {
 		return w, err
 	}
@@ -86,8 +89,9 @@ func newWithdrawal(ctx context.Context, r api.CreateWithdrawal, options []SendOp
 // Sent is valid if the error is nil. It is also valid if the withdrawal was accepted and the error is about
 // something else: then Sent.Order has its id.
 //
-// Send calls POST /api/merchant_withdrawal/create at most once, and GET /api/merchant_withdrawal after it. If
-// Options.Lookup requires it, it calls POST /api/merchant_withdrawal/list before.
+// Send calls POST /api/merchant_withdrawal/create at most once and, unless LookupNever is set, GET
+// /api/merchant_withdrawal after it. If the key is new, it calls that before, and POST /api/merchant_withdrawal/list
+// if Options.Lookup requires it.
 func (s *Sender) Send(ctx context.Context, r api.CreateWithdrawal, options ...SendOption) (sent Sent, err error) {
 	defer toError(&err)
 	w, err := newWithdrawal(ctx, r, options)

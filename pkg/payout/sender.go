@@ -74,7 +74,7 @@ const (
 	// order before, has nothing accepted for the account yet, or may have lost records, or if the list once
 	// had an order that the journal did not know.
 	LookupAuto Lookup = iota
-	// LookupAlways reads the list before every order.
+	// LookupAlways reads the list before every order, except with NewOrderID.
 	LookupAlways
 	// LookupNever relies on the journal alone, unless it is known to have lost records. If it was restored
 	// from a backup, orders that were paid since then are paid again.

@@ -20,8 +20,8 @@ const LineSuffix = " jsonl"
 // File returns the name of the file that has the schema of a name.
 func File(name string) string { return strings.ReplaceAll(name, " ", "-") + ".json" }
 
-// Names returns the names of all schemas: those of commands, such as "withdraw list", and error, note,
-// warning and plan.
+// Names returns the names of all schemas: those of commands, such as "withdraw list", and error, finish, note,
+// plan, report, request and warning.
 func Names() []string {
 	entries, _ := files.ReadDir("json") // a part of the program
 	var names []string

@@ -158,7 +158,13 @@ func (a *applying) check() error {
 			fmt.Sprintf("the plan's digest is %s, and %s was approved", a.plan.Digest, digest),
 			"apply the plan that was approved, or have this one approved", "payout", "show", a.plan.Path)
 	}
-	return payout.Options{Currencies: a.PayoutCurrencies(), Limits: payout.Limits(a.Limits)}.CheckPlan(a.plan)
+	err := payout.Options{Currencies: a.PayoutCurrencies(), Limits: payout.Limits(a.Limits)}.CheckPlan(a.plan)
+	if err != nil { // if the profile is the wrong one, it is not to be changed to fit the plan
+		if account, unknown := a.JournalAccount(); unknown == nil {
+			err = cmp.Or(a.plan.CheckAccount(account), err)
+		}
+	}
+	return err
 }
 
 // begin asks whatever must be asked, and begins the run.
