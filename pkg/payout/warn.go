@@ -60,7 +60,7 @@ func (w *warnings) told() (all []Detail) {
 		"gone from the file, and paid in the last run",
 		"to other addresses than in the last run", "of amounts far from those of the last run", "far from the usual amount",
 		"of payees that the last runs do not have", "to addresses that look wrong",
-		"identical to an order with an unknown outcome", "identical to an order that was accepted lately", "identical to an earlier one",
+		"identical to an order with an unknown outcome", "identical to an order that was accepted or planned lately", "identical to an earlier one",
 		"to addresses that are new", "to the address of an earlier one"} {
 		all = append(all, w[kind].list...)
 		if n := w[kind].more; n == 1 {
@@ -155,27 +155,33 @@ func (m *maker) warnIdentical() {
 }
 
 // warnLikeJournal warns of rows that pay the same as an order of another id that is unknown, or that was accepted
-// lately: perhaps something has changed the order ids of a file.
+// or planned lately: perhaps something has changed the order ids of a file.
 func (m *maker) warnLikeJournal() error {
 	like, err := m.alike()
 	for i, r := range m.rows {
 		for _, o := range like[r.key] {
-			if o.State == StateAccepted {
+			switch o.State {
+			case StateAccepted:
 				m.about(likeAccepted, i, "order %d pays the same as order %s, which was accepted on %s", r.id, o.OrderID,
 					sentAt(o).UTC().Format(time.DateOnly))
-				break // one is enough
-			}
-			if r.id != parseID(o.OrderID) {
-				m.about(likeUnknown, i, "order %d pays the same as order %s, whose outcome is unknown: till withdraw reconcile %s",
+			case StatePlanned:
+				m.about(likeAccepted, i, "order %d pays the same as order %s, which may still be sent: till journal show %s",
 					r.id, o.OrderID, o.OrderID)
+			default:
+				if r.id != parseID(o.OrderID) {
+					m.about(likeUnknown, i, "order %d pays the same as order %s, whose outcome is unknown: till withdraw reconcile %s",
+						r.id, o.OrderID, o.OrderID)
+				}
+				continue
 			}
+			break // one is enough
 		}
 	}
 	return err
 }
 
-// alike returns the unknown orders with the content of a row, and then those that were accepted lately and are no
-// rows themselves.
+// alike returns the unknown orders with the content of a row, and then those that were accepted or planned lately and
+// are no rows themselves.
 func (m *maker) alike() (map[order.Key][]journal.Record, error) {
 	ids, keys := make([]int64, len(m.rows)), make([]order.Key, len(m.rows)) // they take less memory than maps
 	for i, r := range m.rows {
@@ -185,14 +191,14 @@ func (m *maker) alike() (map[order.Key][]journal.Record, error) {
 	slices.Sort(ids)
 	slices.SortFunc(keys, byBytes)
 	like, since := map[order.Key][]journal.Record{}, m.Now.Add(-cmp.Or(m.IdenticalWithin, defaultIdentical))
-	for _, f := range []Filter{{States: []State{StateUnknown, StateSending}}, {States: []State{StateAccepted}, From: since}} {
+	for _, f := range []Filter{{States: []State{StateUnknown, StateSending}}, {States: []State{StateAccepted, StatePlanned}, From: since}} {
 		for o, err := range m.ledger.Orders(m.ctx, f) {
 			if err != nil {
 				return nil, err
 			}
 			_, own := slices.BinarySearch(ids, parseID(o.OrderID))
 			key := o.Content.Key()
-			if _, found := slices.BinarySearchFunc(keys, key, byBytes); found && (o.State != StateAccepted || !own) {
+			if _, found := slices.BinarySearchFunc(keys, key, byBytes); found && (!own || f.From.IsZero()) {
 				like[key] = append(like[key], o)
 			}
 		}
