@@ -112,7 +112,7 @@ func (a answer) foreignError() error {
 	for _, id := range slices.Sorted(maps.Keys(a.foreign)) {
 		if w := a.foreign[id]; len(a.records[id]) == 0 {
 			e := otherMerchant(id, w.id, w.merchant, a.noted)
-			return e.hint("if that is a payment of the other merchant, accept it with till journal check --accept REASON; "+e.Hint.Text, e.Hint.Command...)
+			return e.hint(e.Hint.String()+"; if it is a payment of the other merchant, accept it", "journal", "check", "--accept", "REASON")
 		}
 	}
 	return nil
