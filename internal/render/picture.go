@@ -47,7 +47,7 @@ type PictureTime struct {
 }
 
 // name returns the whole label.
-func (r PictureRow) name() string { return strings.TrimSpace(r.Label + " " + r.Apart) }
+func (r PictureRow) name() string { return strings.Trim(r.Label+" "+r.Apart, " ") }
 
 // most returns the largest amount of a row, without regard to signs. A single row compares nothing, so it has
 // no bar.

@@ -86,11 +86,11 @@ func (f figures[R]) run(s *cmdutil.Session, args []string) error {
 	if err := f.print(out, one, answers); err != nil || len(failed) == 0 {
 		return err
 	}
-	ids := make([]string, len(failed))
+	names := make([]string, len(failed))
 	for i, r := range failed {
-		ids[i] = r.ID
+		names[i] = r.name
 	}
-	return unreadError(ids, len(resellers), failed[0].err)
+	return unreadError(names, len(resellers), failed[0].err)
 }
 
 func (f figures[R]) print(out cmdutil.Output[R], one bool, all []*answer[R]) error {
@@ -171,7 +171,7 @@ func readEach(
 // noteAsJSON makes JSON of the output, because the service sent something whose shape the interface does not
 // show.
 func noteAsJSON(s *cmdutil.Session) {
-	s.Note("the service sends another shape than that of amounts or invoices, so this is its JSON")
+	s.Note("what the service sent cannot be shown as amounts or invoices, so this is its JSON")
 	s.Render.Format, s.Render.NoHeaders, s.Render.Columns, s.Render.Sort = render.JSON, false, nil, ""
 }
 
@@ -248,7 +248,7 @@ func rebateCommand(a *cmdutil.App) *cobra.Command {
 		}),
 	}
 	cmd.Flags().StringVar(&currency, "currency", "", "only this currency")
-	cmd.Flags().StringVar(&by, "by", "", `"invoice" has a row for each invoice`)
+	cmd.Flags().StringVar(&by, "by", "", `"invoice" has a row for each invoice and currency`)
 	cmdline.Offer(cmd, "currency", a.CompleteCurrencies)
 	cmdutil.Prints[api.RebateList](a, cmdutil.One, cmd)
 	cmdutil.Prints[api.RebateMap](a, cmdutil.One, cmd)

@@ -167,7 +167,7 @@ func (p *reporting) parseGroups() error {
 	switch {
 	case len(names) < 2:
 	case p.byInvoice():
-		return exit.UsageError("--by invoice has a row for each invoice", "leave the other group out")
+		return exit.UsageError("--by invoice has a row for each invoice and currency", "leave the other group out")
 	case p.by[0] == p.by[1], p.by[0].Timed() && p.by[1].Timed():
 		return exit.UsageError(fmt.Sprintf("--by %s and --by %s cannot be used together", names[0], names[1]),
 			"leave one out")

@@ -32,7 +32,9 @@ func (p *reporting) picture() render.Picture {
 	}
 	earned := map[string]bool{}
 	for _, r := range p.report.Sellers() {
-		earned[r.ID] = true
+		if r.Rebates.Sign() != 0 {
+			earned[r.ID] = true
+		}
 	}
 	if n := len(p.report.AllTime()) - len(earned); n > 0 && len(made.Groups) > 0 {
 		made.Remarks = append(made.Remarks, cmdutil.CountOf(n, "reseller")+" earned nothing"+p.inCurrency()+".")
@@ -306,7 +308,7 @@ func (p *reporting) page() render.Page {
 		page.Alerts = append(page.Alerts, f.name+" could not be read, and its figures are missing: "+f.Error)
 	}
 	labels := p.labels()
-	name := func(id, label string) string { return strings.TrimSpace(label + " " + labels.Apart(id, label)) }
+	name := func(id, label string) string { return strings.Trim(label+" "+labels.Apart(id, label), " ") }
 	o := p.Render
 	o.Columns = nil
 	v := p.pageView(name)

@@ -139,6 +139,13 @@ func listCommand(a *cmdutil.App) *cobra.Command {
 			slices.SortStableFunc(all, func(a, b api.Reseller) int {
 				return report.CompareLabels(a.InviteInfo.Label, a.ID, b.InviteInfo.Label, b.ID)
 			})
+			for _, r := range all {
+				for _, sum := range r.Rebates {
+					if s.Money.Decimals(sum.Amount.Code) == money.Unknown {
+						s.Render.Unknown(sum.Amount.Code)
+					}
+				}
+			}
 		}
 		return out.Slice(all)
 	})
