@@ -514,9 +514,7 @@ func runWorkflow(t *testing.T, file string, steps int) {
 	for _, job := range workflow.Jobs {
 		temp, path := t.TempDir(), ""
 		var extended []string                                              // by GITHUB_ENV
-		if err := os.Symlink(absolute(t, "."), temp+"/till"); err != nil { // the job's second checkout
-			t.Fatal(err)
-		}
+		must(t, os.Symlink(absolute(t, "."), temp+"/till")) // the job's second checkout
 		ran := 0
 		for _, step := range job.Steps {
 			if step.Run == "" {

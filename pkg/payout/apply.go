@@ -368,7 +368,7 @@ func (a *Applier) settle(ctx context.Context, o journal.Record, records []record
 // conflict returns the error for an order that keeps the run from being sent.
 func conflict(o journal.Record) error {
 	e := unsettled(o)
-	e.Hint.Text = "where the service is right, make a plan without this row; where it is not, " + e.Hint.Text
+	e.Hint.Text = "if that is another payment with this number, make a plan in which the row has another order id; if it is this one, " + e.Hint.Text
 	return e
 }
 

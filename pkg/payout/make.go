@@ -53,6 +53,7 @@ type Made struct {
 	Warned []Detail // the warnings
 	Below  []int    // the lines below the table of the input, which were not read
 	Unread []string // the columns of the input that were not read
+	Sheets []string // of a workbook of which nobody has chosen a sheet: the one that was read, and the others
 }
 
 // maxDetails is the most errors that are reported for a file. maxWarnings is the most warnings of one kind.
@@ -185,6 +186,9 @@ func (m *maker) read() error {
 		if r.Unread != nil {
 			m.made.Unread = r.Unread
 		}
+		if r.Sheets != nil {
+			m.made.Sheets = r.Sheets
+		}
 		if r.Below {
 			m.leaveOut(&r)
 			continue
@@ -238,8 +242,11 @@ func (m *maker) refusal() error {
 		if n > 1 {
 			places, them = fmt.Sprintf("%d places", n), "these errors"
 		}
-		return m.wrong.of(failed(Invalid, "%s is wrong in %s, and nothing is planned", m.Name, places).
-			hint("correct " + them + ", and run the command again"))
+		advice := "correct " + them + ", and run the command again"
+		if m.mayGroup() {
+			advice += "; if the point in " + sheet.Quote(m.grouped.Cells[sheet.Amount]) + " separates thousands, with --decimal , --group ."
+		}
+		return m.wrong.of(failed(Invalid, "%s is wrong in %s, and nothing is planned", m.Name, places).hint(advice))
 	}
 	if len(m.rows) == 0 && !m.AllowEmpty {
 		return failed(Invalid, "%s has no rows", m.Name).hint("if that is right, add --allow-empty")

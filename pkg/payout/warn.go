@@ -75,7 +75,7 @@ func (w *warnings) told() (all []Detail) {
 // warnings warns of rows that are allowed, but rarely intended.
 func (m *maker) warnings() error {
 	m.warnRows()
-	if r := m.grouped; r != nil && !m.plainPoint {
+	if r := m.grouped; m.mayGroup() {
 		m.warn.add(pointOfThousands, Detail{Line: r.Line, Message: fmt.Sprintf(
 			"%s is taken for a number with three decimals, and every other point in the amounts has three digits after it too: "+
 				"say what it is, with --decimal . or, if it separates thousands, with --decimal , --group .", sheet.Quote(r.Cells[sheet.Amount]))})
@@ -95,6 +95,9 @@ func (m *maker) warnings() error {
 	}
 	return nil
 }
+
+// mayGroup reports whether every point in the amounts has three digits after it, so that it may separate thousands.
+func (m *maker) mayGroup() bool { return m.grouped != nil && !m.plainPoint }
 
 // warnRows warns of what the rows alone prove.
 func (m *maker) warnRows() {
@@ -155,10 +158,17 @@ func (m *maker) warnIdentical() {
 }
 
 // warnLikeJournal warns of rows that pay the same as an order of another id that is unknown, or that was accepted
-// or planned lately: perhaps something has changed the order ids of a file.
+// or planned lately: perhaps something has changed the order ids of a file. It also warns of those that pay another
+// amount to where one that is not in the file may have been sent: perhaps a person has corrected it.
 func (m *maker) warnLikeJournal() error {
-	like, err := m.alike()
+	like, open, err := m.alike()
 	for i, r := range m.rows {
+		if len(open) > 0 {
+			if o, found := open[destination{address.Canonical(r.address()), r.memo()}]; found && o.Content.Key() != r.key {
+				m.about(likeUnknown, i, "order %d pays to the address of order %s, whose outcome is unknown: till withdraw reconcile %s",
+					r.id, o.OrderID, o.OrderID)
+			}
+		}
 		for _, o := range like[r.key] {
 			switch o.State {
 			case StateAccepted:
@@ -181,8 +191,8 @@ func (m *maker) warnLikeJournal() error {
 }
 
 // alike returns the unknown orders with the content of a row, and then those that were accepted or planned lately and
-// are no rows themselves.
-func (m *maker) alike() (map[order.Key][]journal.Record, error) {
+// are no rows themselves. It also returns the unknown orders that are no rows, by their destination.
+func (m *maker) alike() (like map[order.Key][]journal.Record, open map[destination]journal.Record, err error) {
 	ids, keys := make([]int64, len(m.rows)), make([]order.Key, len(m.rows)) // they take less memory than maps
 	for i, r := range m.rows {
 		ids[i], keys[i] = r.id, r.key
@@ -190,21 +200,28 @@ func (m *maker) alike() (map[order.Key][]journal.Record, error) {
 	byBytes := func(a, b order.Key) int { return bytes.Compare(a[:], b[:]) }
 	slices.Sort(ids)
 	slices.SortFunc(keys, byBytes)
-	like, since := map[order.Key][]journal.Record{}, m.Now.Add(-cmp.Or(m.IdenticalWithin, defaultIdentical))
+	like, open = map[order.Key][]journal.Record{}, map[destination]journal.Record{}
+	since := m.Now.Add(-cmp.Or(m.IdenticalWithin, defaultIdentical))
 	for _, f := range []Filter{{States: []State{StateUnknown, StateSending}}, {States: []State{StateAccepted, StatePlanned}, From: since}} {
 		for o, err := range m.ledger.Orders(m.ctx, f) {
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			_, own := slices.BinarySearch(ids, parseID(o.OrderID))
 			key := o.Content.Key()
 			if _, found := slices.BinarySearchFunc(keys, key, byBytes); found && (!own || f.From.IsZero()) {
 				like[key] = append(like[key], o)
 			}
+			if !own && f.From.IsZero() {
+				open[destination{address.Canonical(o.Content.Address), o.Content.Memo}] = o
+			}
 		}
 	}
-	return like, nil
+	return like, open, nil
 }
+
+// destination is where money goes to: an address in its canonical form, and a memo.
+type destination struct{ address, memo string }
 
 // fewAmounts is the number of amounts below which the median means nothing.
 const fewAmounts = 3
@@ -278,6 +295,17 @@ func (l *Ledger) Findings(ctx context.Context, p *Plan, added []Currency) (all [
 	return p.findings(m), m.marks, err
 }
 
+// Alike returns what Findings says of rows that pay the same as other orders in the journal, as far as the plan does
+// not say it. That has changed since it was made.
+func (l *Ledger) Alike(ctx context.Context, p *Plan, added []Currency) (found []Detail, err error) {
+	defer toError(&err)
+	m := p.maker(added)
+	m.ledger, m.ctx, m.Now = l.ledger, ctx, time.Now()
+	err = m.warnLikeJournal()
+	said := func(d Detail) bool { return slices.Contains(p.Warnings, d.String()) }
+	return slices.DeleteFunc(m.warn.told(), said), err
+}
+
 // maker returns a maker with the rows of the plan.
 func (p *Plan) maker(added []Currency) *maker {
 	m := &maker{money: registryOf(added), made: Made{Plan: &Plan{Batch: p.Batch, Layout: p.Layout, decimals: decimals{}}}, rows: make([]inputRow, len(p.Rows)),
@@ -336,10 +364,9 @@ func saidOf(text string) Detail {
 // warnSameAddress warns of rows that pay to the address of an earlier row, apart from those that are identical.
 // It is too common to be a warning of the plan, and marks no row.
 func (m *maker) warnSameAddress(p *Plan) {
-	type to struct{ address, memo string }
-	first, seen := map[to]int{}, map[order.Key]bool{}
+	first, seen := map[destination]int{}, map[order.Key]bool{}
 	for i, r := range p.Rows {
-		key := to{address.Canonical(r.Address), r.Memo}
+		key := destination{address.Canonical(r.Address), r.Memo}
 		before, found := first[key]
 		if !found {
 			first[key] = i

@@ -332,7 +332,14 @@ func (a *applying) approveTotal(t payout.Tally) error {
 		amounts[i] = total.Amount
 	}
 	first, err := orders.FirstPayments(a.Session, a.sender.Ledger, asks, amounts...)
-	if err != nil || !asks || t.LeftRows() == 0 {
+	if err != nil || t.LeftRows() == 0 {
+		return err
+	}
+	if !asks { // nobody sees the warnings of a question
+		found, err := a.sender.Alike(a.Ctx, a.plan, a.PayoutCurrencies())
+		for _, d := range found {
+			a.Warn(d)
+		}
 		return err
 	}
 	if !a.CanAsk() {

@@ -263,6 +263,9 @@ func plan(s *cmdutil.Session, file string, flags planFlags, out cmdutil.Output[p
 		return err
 	}
 	s.Subject.Run = made.Name()
+	if len(made.Sheets) > 1 {
+		s.Note("the sheet %s is read, and not %s: to take another one, add --sheet", made.Sheets[0], strings.Join(made.Sheets[1:], ", "))
+	}
 	if len(made.Unread) > 0 {
 		s.Note("columns that are not read: %s", strings.Join(made.Unread, ", "))
 	}

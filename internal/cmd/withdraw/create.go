@@ -132,7 +132,7 @@ func create(s *cmdutil.Session, req api.CreateWithdrawal, duplicate bool, out cm
 	if found || err != nil {
 		return printSent(s, sent, err, out)
 	}
-	if err := checkOrderID(s, sender, req, sent, made || duplicate); err != nil {
+	if err := checkOrderID(s, sender, req, sent, duplicate); err != nil {
 		return err
 	}
 	first, err := orders.FirstPayments(s, sender.Ledger, !s.Yes && s.CanAsk(), api.Big(req.Amount))
@@ -209,8 +209,8 @@ func tryCreate(s *cmdutil.Session, client *api.Client, req api.CreateWithdrawal,
 }
 
 // checkOrderID refuses an order id that a spreadsheet may have rounded, if the journal does not have it. It warns of
-// orders of another id with the same content that were accepted a moment ago, and of addresses that look alike,
-// unless that is meant.
+// orders of another id with the same content that were accepted a moment ago or that a run may still send, and of
+// addresses that look alike, unless that is meant.
 func checkOrderID(s *cmdutil.Session, sender *payout.Sender, req api.CreateWithdrawal, sent payout.Sent, meant bool) error {
 	if sent.Order.OrderID == "" && money.Rounded(req.ExternalOrderID) {
 		if !s.Limits.AllowBadAddress {
@@ -229,13 +229,16 @@ func checkOrderID(s *cmdutil.Session, sender *payout.Sender, req api.CreateWithd
 		s.Warnf("the address %s looks like the address of order %s, but is another address", req.Address, like)
 	}
 	content := payout.Content{Currency: req.Currency, Amount: req.Amount, Address: req.Address, Memo: req.Memo}
-	lately := payout.Filter{From: s.IO.Now().Add(-s.DuplicateWindow), States: []payout.State{payout.StateAccepted}, Address: req.Address}
-	for o, err := range sender.Ledger.Orders(s.Ctx, lately) {
-		if err != nil {
+	states := []payout.State{payout.StateAccepted, payout.StatePlanned, payout.StateRejected}
+	for o, err := range sender.Ledger.Orders(s.Ctx, payout.Filter{States: states, Address: req.Address}) {
+		switch lately := o.Sent.After(s.IO.Now().Add(-s.DuplicateWindow)); {
+		case err != nil:
 			return err
-		}
-		if o.Content.Same(content) && o.OrderID != req.ExternalOrderID {
+		case !o.Content.Same(content) || o.OrderID == req.ExternalOrderID:
+		case o.State == payout.StateAccepted && lately:
 			s.Warnf("order %s with the same content was accepted at %s as %s", o.OrderID, views.Moment(o.Sent), o.ID)
+		case o.State != payout.StateAccepted && o.Run != "":
+			s.Warnf("order %s with the same content is %s, and run %s may still send it", o.OrderID, o.State, o.Run)
 		}
 	}
 	return nil

@@ -84,6 +84,7 @@ type Row struct {
 	Grouped, Plain bool
 
 	Unread []string // of the first row: the headers of the columns that are not read
+	Sheets []string // of the first row, if nobody has chosen a sheet: the one that is read, and those that are not
 }
 
 // wrong adds what is wrong with a field of the row or, without one, with all of it.

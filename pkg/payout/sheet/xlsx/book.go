@@ -31,7 +31,8 @@ var errWorkbook = errors.New("it is no workbook (.xlsx) that can be read, or a p
 // book is a workbook that was opened for one of its sheets. It keeps its first error, and reads nothing more.
 type book struct {
 	files   *zip.Reader
-	sheet   string // the part with its rows
+	sheet   string   // the part with its rows
+	names   []string // of the sheets, if the first one was taken without being named
 	texts   []string
 	formats []string // of the cells' styles
 	merged  []area
@@ -111,6 +112,9 @@ func (b *book) choose(main, name string, parts relations) {
 				b.sheet, hidden = r.Target, name == "" && s.State != "" && s.State != "visible"
 			}
 		}
+	}
+	if name == "" && len(names) > 1 {
+		b.names = names
 	}
 	switch {
 	case b.err != nil:

@@ -19,6 +19,7 @@ func Rows(workbook []byte, l sheet.Layout) sheet.Rows {
 	return func(yield func(sheet.Row, error) bool) {
 		r := &reader{table: sheet.NewTable(l), layout: l, yield: yield}
 		b := open(workbook, l.Sheet)
+		r.sheets = b.names
 		for in := range b.rows() {
 			if !r.row(in) {
 				return
@@ -80,6 +81,7 @@ type reader struct {
 	headed      bool
 	line        int // the last one that was read
 	first, last int // of the table
+	sheets      []string
 }
 
 // row yields a row, and reports whether more are wanted.
@@ -96,6 +98,7 @@ func (r *reader) row(in row) bool {
 		return r.header(in.line, fields)
 	}
 	out := r.table.Row(in.line, fields)
+	out.Sheets, r.sheets = r.sheets, nil
 	switch {
 	case out.Blank:
 		return true
