@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"strconv"
@@ -34,11 +35,16 @@ func StatusOf(name string, err error) error {
 		}
 		return ExitStatus(ended.ExitCode())
 	}
+	there := false // it lacks its interpreter
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		_, lost := os.Stat(e.Path)
+		there = lost == nil
+	}
 	switch {
 	case errors.Is(err, exec.ErrDot):
 		return exit.Failure(exit.NotFound, err,
 			fmt.Sprintf("the command %s was found in the current directory only, which is not searched", name), "write ./"+name)
-	case errors.Is(err, exec.ErrNotFound), errors.Is(err, os.ErrNotExist):
+	case errors.Is(err, exec.ErrNotFound), errors.Is(err, os.ErrNotExist) && !there:
 		return exit.Failure(exit.NotFound, err, fmt.Sprintf("the command %s was not found", name), "check its spelling and PATH")
 	}
 	return exit.Failure(exit.CannotRun, err, fmt.Sprintf("the command %s cannot be run: %v", name, plainExecError(err)),

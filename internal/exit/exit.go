@@ -139,13 +139,13 @@ func (f *Error) Error() string { return f.Msg }
 func (f *Error) Unwrap() error { return f.Err }
 
 // Retryable reports whether the same command again may help. If only some of it was done, the call that failed
-// decides.
+// decides. An answer that is too large will be so again.
 func (f *Error) Retryable() bool {
 	code := f.Code
 	if code == Partial && f.Call != nil {
 		code, _ = explainCall(f.Call)
 	}
-	return KindOf(code).Retryable
+	return KindOf(code).Retryable && (f.Call == nil || !errors.Is(f.Call, api.ErrTooLarge))
 }
 
 // WithPrintError adds the message of printed, a failure to print the output, to the error found. The error
@@ -301,7 +301,7 @@ func explainCall(e *api.Error) (code int, todo payout.Hint) {
 		return ReadFailed,
 			payout.NewHint("it would be as large the next time: ask for less, with --page-size or a filter")
 	case errors.Is(e, api.ErrTooLarge):
-		return ReadFailed, payout.Hint{}
+		return ReadFailed, payout.NewHint("it would be as large the next time: ask for less")
 	case pages && e.Status == 500: // no command, which a program might run: page 0 must not be left out for a passing 500
 		return ReadFailed, payout.NewHint("nothing was changed, run it again; if it stays, and the service counts its pages from 1, type till profile set NAME first_page=1")
 	}

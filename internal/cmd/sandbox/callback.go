@@ -87,13 +87,13 @@ func listenForCallbacks(s *cmdutil.Session, flags callbackFlags) error {
 	if err != nil {
 		return err
 	}
-	ready := newReadyFile("ready-file", flags.ready)
-	if err := ready.prepare(); err != nil {
-		return err
-	}
 	listener, err := listenOn(flags.listen)
 	if err != nil {
 		return err
+	}
+	ready := newReadyFile("ready-file", flags.ready)
+	if err := ready.prepare(); err != nil {
+		return errors.Join(err, listener.Close())
 	}
 	in := &inbox{flags: flags, out: s.IO.Out, options: options, note: s.Note, run: s.Shell}
 	if flags.secretPath {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -27,19 +28,20 @@ func newReadyFile(flag, path string) *readyFile {
 	return &readyFile{OutFile: cmdutil.OutFile{Flag: flag, Path: path, Mode: 0o600}}
 }
 
-// ours recognizes the file of an earlier server: an address in JSON, or variables for a shell.
+// ours recognizes the file of an earlier server: an address in JSON, or the variables of a sandbox. A service that is
+// no sandbox has https, and a file of variables that a person keeps for it has a key that cannot be got back.
 func ours(text []byte) bool {
 	var fields map[string]string
 	if json.Unmarshal(text, &fields) == nil {
 		keys := strings.Join(slices.Sorted(maps.Keys(fields)), " ")
-		return keys == "url" || keys == "api_key base_url"
+		return (keys == "url" || keys == "api_key base_url") && strings.HasPrefix(fields["url"]+fields["base_url"], "http://")
 	}
-	for line := range strings.Lines(string(text)) {
-		if !strings.HasPrefix(line, "TILL_") {
-			return false
-		}
-	}
-	return true
+	return len(text) == 0 || writtenEnv().Match(text)
+}
+
+// writtenEnv matches what envFile returns.
+func writtenEnv() *regexp.Regexp {
+	return regexp.MustCompile(`^TILL_BASE_URL=http://.*\nTILL_API_KEY=.*\nTILL_PROFILE=sandbox\nTILL_JOURNAL=.*\n$`)
 }
 
 // prepare checks that the file may be written, and removes the file of an earlier server.

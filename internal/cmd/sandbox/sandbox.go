@@ -114,10 +114,6 @@ func withSandbox(
 	if err != nil {
 		return err
 	}
-	ready, env, err := flags.readyFiles()
-	if err != nil {
-		return err
-	}
 	if err := flags.checkListen(); err != nil {
 		return err
 	}
@@ -130,6 +126,10 @@ func withSandbox(
 	listener, err := listenOn(flags.listen)
 	if err != nil {
 		return err
+	}
+	ready, env, err := flags.readyFiles() // by now no other server has this port, and none has its files
+	if err != nil {
+		return errors.Join(err, listener.Close())
 	}
 	broke, stop := serveOn(s, server, listener)
 	defer func() {

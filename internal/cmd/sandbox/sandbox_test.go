@@ -80,9 +80,10 @@ func TestFaultKinds(t *testing.T) {
 func TestReadyFileReplacesOnlyItsOwn(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	for text, ours := range map[string]bool{
-		"": true, `{"url":"http://127.0.0.1:1"}` + "\n": true, `{"base_url":"x","api_key":"y"}`: true,
+		"": true, `{"url":"http://127.0.0.1:1"}` + "\n": true, `{"base_url":"http://x","api_key":"y"}`: true,
 		`{"url":"x","mine":"y"}`: false, "{}": false, "notes": false,
-		"TILL_BASE_URL=x\nTILL_API_KEY=y\n": true, "TILL_BASE_URL=x\nDATABASE_URL=y\n": false,
+		string(sandboxAddress{BaseURL: "http://x"}.envFile()): true, string(sandboxAddress{BaseURL: "https://x"}.envFile()): false,
+		"TILL_BASE_URL=http://x\nTILL_API_KEY=y\n": false, `{"base_url":"https://x","api_key":"y"}`: false,
 	} {
 		must(t, os.WriteFile(path, []byte(text), 0o644))
 		err := newReadyFile("ready-file", path).prepare()

@@ -139,7 +139,8 @@ func Start(t TB, opts ...Option) *Running {
 
 // Close ends the sandbox before the test ends, for a test in which the service goes away: afterwards
 // connections are refused. It cuts off the requests in flight and returns when all goroutines of the sandbox
-// have ended. A second Close does nothing.
+// have ended. A client that has kept a connection may notice with its next call only, which is Unknown if it creates.
+// A second Close does nothing.
 func (r *Running) Close() error { return r.close() }
 
 // conns are the connections of a server, each a net.Conn, and its goroutines.

@@ -248,13 +248,25 @@ func lockState(path string, shared bool) (*os.File, error) {
 	for end := time.Now().Add(lockWait); !locked && err == nil && time.Now().Before(end); locked, err = atomicfile.TryLock(f, shared) {
 		time.Sleep(lockWait / 100)
 	}
+	before := make([]byte, 80)
 	if locked {
+		var n int
+		if n, err = f.ReadAt(before, 0); err == io.EOF {
+			err = nil
+		}
+		if n > 0 && !bytes.HasPrefix(before, []byte("process ")) && !bytes.HasPrefix(before, []byte("commands, ")) {
+			err = fmt.Errorf("%s exists and is no lock of a sandbox", filepath.Base(f.Name()))
+		}
+	}
+	switch {
+	case err != nil:
+	case locked:
 		holder := "process %d"
 		if shared {
 			holder = "commands, the last of them process %d"
 		}
 		_, err = fmt.Fprintf(f, "%-60s\n", fmt.Sprintf(holder, os.Getpid())) // over the one before
-	} else if err == nil {
+	default:
 		holder, _ := io.ReadAll(f)
 		err = fmt.Errorf("it is %w by %s", ErrInUse, bytes.TrimSpace(holder))
 	}
