@@ -301,7 +301,7 @@ func explainCall(e *api.Error) (code int, todo payout.Hint) {
 		return ReadFailed,
 			payout.NewHint("it would be as large the next time: ask for less, with --page-size or a filter")
 	case errors.Is(e, api.ErrTooLarge):
-		return ReadFailed, payout.NewHint("it would be as large the next time: ask for less")
+		return ReadFailed, payout.Hint{}
 	case pages && e.Status == 500: // no command, which a program might run: page 0 must not be left out for a passing 500
 		return ReadFailed, payout.NewHint("nothing was changed, run it again; if it stays, and the service counts its pages from 1, type till profile set NAME first_page=1")
 	}
