@@ -229,16 +229,19 @@ func checkOrderID(s *cmdutil.Session, sender *payout.Sender, req api.CreateWithd
 		s.Warnf("the address %s looks like the address of order %s, but is another address", req.Address, like)
 	}
 	content := payout.Content{Currency: req.Currency, Amount: req.Amount, Address: req.Address, Memo: req.Memo}
-	states := []payout.State{payout.StateAccepted, payout.StatePlanned, payout.StateRejected}
-	for o, err := range sender.Ledger.Orders(s.Ctx, payout.Filter{States: states, Address: req.Address}) {
-		switch lately := o.Sent.After(s.IO.Now().Add(-s.DuplicateWindow)); {
-		case err != nil:
-			return err
-		case !o.Content.Same(content) || o.OrderID == req.ExternalOrderID:
-		case o.State == payout.StateAccepted && lately:
-			s.Warnf("order %s with the same content was accepted at %s as %s", o.OrderID, views.Moment(o.Sent), o.ID)
-		case o.State != payout.StateAccepted && o.Run != "":
-			s.Warnf("order %s with the same content is %s, and run %s may still send it", o.OrderID, o.State, o.Run)
+	for _, f := range []payout.Filter{{From: s.IO.Now().Add(-s.DuplicateWindow), States: []payout.State{payout.StateAccepted}},
+		{Runs: true, States: []payout.State{payout.StatePlanned, payout.StateRejected}}} {
+		f.Address = req.Address
+		for o, err := range sender.Ledger.Orders(s.Ctx, f) {
+			switch {
+			case err != nil:
+				return err
+			case !o.Content.Same(content) || o.OrderID == req.ExternalOrderID:
+			case o.State == payout.StateAccepted:
+				s.Warnf("order %s with the same content was accepted at %s as %s", o.OrderID, views.Moment(o.Sent), o.ID)
+			default:
+				s.Warnf("order %s with the same content is %s, and run %s may still send it", o.OrderID, o.State, o.Run)
+			}
 		}
 	}
 	return nil
