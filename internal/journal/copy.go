@@ -196,7 +196,12 @@ func (j *Journal) findCopy(ctx context.Context) error {
 	if noted >= 0 && openings >= noted {
 		return nil
 	}
-	return j.noteRestored(ctx, `, kept = ?1, openings = CASE WHEN openings < ?2 THEN ?2 ELSE openings END`, kept, noted)
+	// The count goes beyond both: the backup that is restored next may have the one that the lock file has now.
+	err := j.noteRestored(ctx, `, kept = ?1, openings = CASE WHEN openings <= ?2 THEN ?2 + 1 ELSE openings END`, kept, noted)
+	if err == nil && f != nil {
+		f.locks.noteOpenings(noted + 1)
+	}
+	return err
 }
 
 // Intact returns an error if the journal is no longer what was opened, for example because a file was

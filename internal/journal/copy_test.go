@@ -53,13 +53,15 @@ func TestCopiesAreRestored(t *testing.T) {
 		"its lock file damaged":     {func(t *testing.T, path, _ string) error { return os.WriteFile(path+locksFile, []byte("x"), 0o600) }, true},
 		"its mode and times change": {func(t *testing.T, path, _ string) error { return os.Chtimes(path, time.Now(), time.Unix(1, 0)) }, false},
 		"the backup is renamed":     {func(t *testing.T, path, backup string) error { return os.Rename(backup, path) }, true},
-		"the backup is copied": {func(t *testing.T, path, backup string) error {
-			data, err := os.ReadFile(backup)
-			return errors.Join(err, os.WriteFile(path, data, 0o600)) // the file stays the same one
+		"the backup is copied":      {func(_ *testing.T, path, backup string) error { return writeOver(path, backup) }, true},
+		"an older backup was copied before, by mistake": {func(t *testing.T, path, backup string) error {
+			newer := copyFiles(t, path, "")
+			must(t, writeOver(path, backup))
+			sendsIn(t, path, "3")
+			return writeOver(path, newer)
 		}, true},
-		"the backup is copied after it was removed": {func(t *testing.T, path, backup string) error {
-			data, err := os.ReadFile(backup)
-			return errors.Join(err, os.Remove(path), os.WriteFile(path, data, 0o600))
+		"the backup is copied after it was removed": {func(_ *testing.T, path, backup string) error {
+			return errors.Join(os.Remove(path), writeOver(path, backup))
 		}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -82,6 +84,12 @@ func TestCopiesAreRestored(t *testing.T) {
 			}
 		})
 	}
+}
+
+// writeOver writes a copy of a file over another one, which stays the same file.
+func writeOver(path, from string) error {
+	data, err := os.ReadFile(from)
+	return errors.Join(err, os.WriteFile(path, data, 0o600))
 }
 
 // moveThere moves a file, and then back to where it was.
@@ -111,6 +119,10 @@ func TestPostgresDumpIsRestored(t *testing.T) {
 	s.Exec(t, place, "VACUUM FULL")
 	if opensRestored(t, place) {
 		t.Error("the journal itself is restored")
+	}
+	s.Exec(t, place, "UPDATE till_journal SET kept = replace(kept, 'server ', 'server 1')")
+	if !opensRestored(t, place) {
+		t.Error("a journal of another server, whose numbers are the same, is not restored")
 	}
 	other := s.Database(t)
 	run("pg_restore", "--dbname="+other, dump)

@@ -292,15 +292,20 @@ func (t *tx) usersOf(fingerprint string, except int64) []order.Account {
 }
 
 // NoteKey notes that a key is used with the account. If the key has been used with another account meanwhile,
-// it returns AccountChanged, unless a person adopts the key. It also does so for a first key if another key
-// was first. While another process sends or applies, a person's adoption is refused as Busy.
+// it returns AccountChanged, unless a person adopts the key: then the account may have sent orders under another name,
+// and counts as restored. It also does so for a first key if another key was first. While another process sends or
+// applies, a person's adoption is refused as Busy.
 func (l *Ledger) NoteKey(ctx context.Context, fingerprint, how string) error {
 	return l.change(ctx, func(t *tx, a *lockedAccount) error {
+		others := t.usersOf(fingerprint, a.id)
 		if how == KeyAdopted {
 			if err := t.idle(a.id); err != nil {
 				return err
 			}
-		} else if others := t.usersOf(fingerprint, a.id); len(others) > 0 {
+			if len(others) > 0 {
+				t.exec(`UPDATE accounts SET checked = -1 WHERE id = ?1`, a.id)
+			}
+		} else if len(others) > 0 {
 			return &Error{Kind: AccountChanged, Account: others[0], Msg: "has used this key meanwhile"}
 		}
 		answered := t.now

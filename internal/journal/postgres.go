@@ -182,9 +182,14 @@ func (d *postgresDialect) begin(ctx context.Context, conn *sql.Conn) error {
 	return err
 }
 
-// kept has the numbers of the database and of a table. A dump does not have them, and pg_upgrade keeps them.
+// kept has the numbers of the server's data, the database and a table. A dump does not have them. The last two alone are
+// the same in each new server that is set up with the same commands.
 func (d *postgresDialect) kept(t *tx) string {
-	return one[string](t, `SELECT 'database ' || d.oid || ', table ' || 'till_journal'::regclass::oid
+	server := ""
+	if one[bool](t, `SELECT has_function_privilege('pg_catalog.pg_control_system()', 'EXECUTE')`) {
+		server = one[string](t, `SELECT 'server ' || system_identifier || ', ' FROM pg_catalog.pg_control_system()`)
+	}
+	return server + one[string](t, `SELECT 'database ' || d.oid || ', table ' || 'till_journal'::regclass::oid
 		FROM pg_catalog.pg_database d WHERE d.datname = current_database()`)
 }
 
