@@ -210,8 +210,8 @@ func certificates(path string) (*x509.CertPool, error) {
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, &config.Error{Msg: fmt.Sprintf("ca_file: %s cannot be read: %v", path, atomicfile.WithoutPath(err)), Err: err,
-			Advice: "name a file of certificates in PEM form"}
+		return nil, &config.Error{Msg: fmt.Sprintf("the certificate authorities of ca_file cannot be read: %v", atomicfile.WithoutPath(err)), Err: err,
+			Advice: "name a file of certificates in PEM form in ca_file of the profile, or in TILL_CA_FILE"}
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(text) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -98,7 +99,7 @@ func (a *App) selecting(command []string) (given []string) {
 	if len(command) == 0 || slices.Contains(command, "--help") {
 		return nil
 	}
-	account := []string{"profile", "sandbox", "base-url", "config", "journal"}
+	account := []string{"profile", "sandbox", "base-url", "config", "journal", "api-key-file"}
 	selecting := map[string][]string{"withdraw": account, "journal": account, "payout": account, "auth": account,
 		"config": account, "reseller": account, "invoice": account, "invite": account, "service": account, "api": account,
 		"currency": {"profile", "sandbox", "config"}, "profile": {"config"}}
@@ -106,6 +107,7 @@ func (a *App) selecting(command []string) (given []string) {
 		f := a.Global.Lookup(name)
 		switch {
 		case !f.Changed || slices.Contains(command, "--"+name):
+		case name == "api-key-file" && !isFile(f.Value.String()): // a pipe that was read or, by mistake, the key itself
 		case f.Value.Type() != "bool":
 			given = append(given, "--"+name, f.Value.String())
 		case f.Value.String() == "true":
@@ -113,6 +115,11 @@ func (a *App) selecting(command []string) (given []string) {
 		}
 	}
 	return given
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // Warn writes a warning. Under -o json it is {"warning":{...}}.

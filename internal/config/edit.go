@@ -262,6 +262,11 @@ func (d *Document) SetProfile(name string, settings ...string) error {
 			return usage.Errorf("the setting %s is given twice: leave one out", key)
 		}
 		seen[key] = true
+		if key == "journal" {
+			if err := checkPassword("journal", value); err != nil {
+				return err
+			}
+		}
 		node, err := settingNode(key, value)
 		if err != nil {
 			return err

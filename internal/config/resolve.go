@@ -159,14 +159,24 @@ func wrongValue(isArgument bool, name string, err error) error {
 	return failf("%s: %v", name, err).advise("%s", hint(err))
 }
 
+// checkPassword refuses the address of a journal if its password was given on a command line.
+func checkPassword(what, journal string) error {
+	if place.IsPostgres(journal) && place.Redact(journal) != journal {
+		return usage.Errorf("%s has a password, and other users can read a command line: put the address into TILL_JOURNAL or, by hand, into the profile, or the password into ~/.pgpass", what)
+	}
+	return nil
+}
+
 // finish sets and checks what depends on more than one setting.
 func (s *Settings) finish(in Input) error {
 	s.BaseURL, _ = NormalizeBaseURL(s.BaseURL)
 	if s.Sandbox && s.BaseURL != "" && !IsLoopbackURL(s.BaseURL) {
 		return usage.Errorf("the profile %s is for this machine, and %s (%s) is elsewhere: leave the address out, or use another profile", Sandbox, s.BaseURL, s.origins["base_url"])
 	}
-	if s.origins["journal"].Kind == FromFlag && place.IsPostgres(s.Journal) && place.Redact(s.Journal) != s.Journal {
-		return usage.Errorf("--journal has a password, and other users can read a command line: put the address into TILL_JOURNAL or the profile, or the password into ~/.pgpass")
+	if s.origins["journal"].Kind == FromFlag {
+		if err := checkPassword("--journal", s.Journal); err != nil {
+			return err
+		}
 	}
 	if err := s.finishOutput(); err != nil {
 		return err

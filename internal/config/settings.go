@@ -90,6 +90,6 @@ func (s Settings) NoProfile() error {
 	if len(s.profiles) == 0 {
 		return failf("no service is set up yet").advise(setUp, "live")
 	}
-	return &Error{Msg: "no profile is in use: name one of " + strings.Join(s.profiles, ", ") + " with --profile, or choose it",
+	return &Error{Msg: "no profile is in use: name one with --profile (" + strings.Join(s.profiles, ", ") + "), or choose it",
 		Advice: "type", Command: []string{"profile", "use", s.profiles[0]}}
 }

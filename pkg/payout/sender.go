@@ -196,7 +196,12 @@ func (s *Sender) keyKnown(ctx context.Context) (bool, error) {
 	}
 	old := used[0]
 	rename, advice := []string{"journal", "rename", old.Name, now.Name}, "use that account or, if it has another name now, say so"
-	if old.Address != now.Address {
+	switch status, err := s.ledger.Status(ctx); {
+	case err != nil:
+		return false, err
+	case status.Newest != nil: // which no renaming can join with the other history
+		rename, advice = []string{"journal", "adopt-key"}, "use that account or, if the two are one merchant, say so"
+	case old.Address != now.Address:
 		rename, advice = append(rename, "--base-url", old.Address, "--to-base-url", now.Address),
 			"if it is the same merchant, and the service has moved"
 	}

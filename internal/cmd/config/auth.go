@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
@@ -71,15 +72,17 @@ func newKey(s *cmdutil.Session) (string, error) {
 		key, _, err := s.Keys.Key(s.Ctx, s.Settings)
 		return key, err
 	}
-	typed := terminal.Of(s.IO.In) != nil
+	typed, login := terminal.Of(s.IO.In) != nil, []string{"auth", "login"}
+	if f := s.Cmd.Flags().Lookup("store"); f.Changed {
+		login = append(login, "--store", f.Value.String())
+	}
 	if typed && !s.CanAsk() {
-		return "", exit.UsageError("the key cannot be asked for here", "give it on standard input, < FILE",
-			"auth", "login")
+		return "", exit.UsageError("the key cannot be asked for here", "give it on standard input, < FILE", login...)
 	}
 	key, err := s.ReadKey(fmt.Sprintf("Key for %s (profile %s): ", s.ServiceName(), s.ProfileName()),
-		exit.UsageError("no key was typed", "run it again, or give the key on standard input, < FILE", "auth", "login"))
+		exit.UsageError("no key was typed", "run it again, or give the key on standard input, < FILE", login...))
 	if err == nil && key == "" && !typed {
-		err = &config.Error{Msg: "standard input has no key", Advice: "type: till auth login < FILE"}
+		err = &config.Error{Msg: "standard input has no key", Advice: "type: till " + strings.Join(login, " ") + " < FILE"}
 	}
 	return key, err
 }
