@@ -513,7 +513,7 @@ func runWorkflow(t *testing.T, file string, steps int) {
 	}
 	for _, job := range workflow.Jobs {
 		temp, path := t.TempDir(), ""
-		var extended []string                                              // by GITHUB_ENV
+		var extended []string                               // by GITHUB_ENV
 		must(t, os.Symlink(absolute(t, "."), temp+"/till")) // the job's second checkout
 		ran := 0
 		for _, step := range job.Steps {

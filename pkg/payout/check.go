@@ -188,7 +188,8 @@ func (x *comparing) compare(w listed, holders, named map[string]journal.Record) 
 		if o, found := named[id]; found {
 			d := notAccepted(o, w.mark(), &w.Withdrawal)
 			if d.foreign = x.r.foreign(w); d.foreign {
-				d.Why = otherMerchant(id, w.ID, w.MerchantID, x.r.status.Merchant).Msg
+				e := otherMerchant(id, w.ID, w.MerchantID, x.r.status.Merchant)
+				d.Why = e.Msg + "; " + e.Hint.String()
 			}
 			return d, true
 		}
@@ -238,7 +239,8 @@ func (s *Sender) Accept(ctx context.Context, c Comparison, reason string) (err e
 		if d.Order == nil || !d.Missing() {
 			a.Withdrawals[d.mark] = true
 		}
-		if d.Order == nil && d.Record != nil {
+		// What another merchant's record agrees with is not sent under its order id either.
+		if d.Record != nil && (d.Order == nil || d.foreign && (d.Order.State == StatePlanned || d.Order.State == StateRejected)) {
 			for _, id := range (listed{Withdrawal: *d.Record}).orderIDs() {
 				a.OrderIDs[id] = true
 			}

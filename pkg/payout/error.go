@@ -294,9 +294,8 @@ func insteadOf(o journal.Record, another string) Hint {
 		return NewHint("find out first what became of it with", "withdraw", "reconcile", o.OrderID)
 	case o.Run != "" && o.State != StateAccepted:
 		return NewHint("run "+o.Run+" may still pay it as it was; "+another+" only if its plan is never applied again; see", "payout", "status", o.Run)
-	}
-	if o.State == StateAccepted {
-		return NewHint("it is paid as it was, and "+another+" only for a payment in addition to that; see", "journal", "show", o.OrderID)
+	case o.State == StateAccepted:
+		return NewHint("order "+o.OrderID+" is paid as it was, and "+another+" only for a payment in addition to that; see", "journal", "show", o.OrderID)
 	}
 	return NewHint(another+", or see what it was", "journal", "show", o.OrderID)
 }

@@ -60,7 +60,7 @@ func (w *warnings) told() (all []Detail) {
 		"gone from the file, and paid in the last run",
 		"to other addresses than in the last run", "of amounts far from those of the last run", "far from the usual amount",
 		"of payees that the last runs do not have", "to addresses that look wrong",
-		"identical to an order with an unknown outcome", "identical to an order that was accepted or planned lately", "identical to an earlier one",
+		"identical to an order with an unknown outcome, or to its address", "identical to an order that was accepted or planned lately", "identical to an earlier one",
 		"to addresses that are new", "to the address of an earlier one"} {
 		all = append(all, w[kind].list...)
 		if n := w[kind].more; n == 1 {
@@ -201,6 +201,13 @@ func (m *maker) alike() (like map[order.Key][]journal.Record, open map[destinati
 	slices.Sort(ids)
 	slices.SortFunc(keys, byBytes)
 	like, open = map[order.Key][]journal.Record{}, map[destination]journal.Record{}
+	gone := map[string]bool{} // what no run sends any more, and the rows whose place this plan takes
+	for o, err := range m.ledger.Replaced(m.ctx, "", m.made.Since) {
+		if err != nil {
+			return nil, nil, err
+		}
+		gone[o.OrderID] = true
+	}
 	since := m.Now.Add(-cmp.Or(m.IdenticalWithin, defaultIdentical))
 	for _, f := range []Filter{{States: []State{StateUnknown, StateSending}}, {States: []State{StateAccepted, StatePlanned}, From: since}} {
 		for o, err := range m.ledger.Orders(m.ctx, f) {
@@ -209,6 +216,9 @@ func (m *maker) alike() (like map[order.Key][]journal.Record, open map[destinati
 			}
 			_, own := slices.BinarySearch(ids, parseID(o.OrderID))
 			key := o.Content.Key()
+			if o.State == StatePlanned && gone[o.OrderID] {
+				continue
+			}
 			if _, found := slices.BinarySearchFunc(keys, key, byBytes); found && (!own || f.From.IsZero()) {
 				like[key] = append(like[key], o)
 			}
@@ -295,12 +305,13 @@ func (l *Ledger) Findings(ctx context.Context, p *Plan, added []Currency) (all [
 	return p.findings(m), m.marks, err
 }
 
-// Alike returns what Findings says of rows that pay the same as other orders in the journal, as far as the plan does
-// not say it. That has changed since it was made.
+// Alike returns what Findings says of rows that pay the same as orders that were accepted or planned since the plan was
+// made, or as unknown ones, as far as the plan does not say it.
 func (l *Ledger) Alike(ctx context.Context, p *Plan, added []Currency) (found []Detail, err error) {
 	defer toError(&err)
 	m := p.maker(added)
 	m.ledger, m.ctx, m.Now = l.ledger, ctx, time.Now()
+	m.IdenticalWithin = max(1, m.Now.Sub(p.Made))
 	err = m.warnLikeJournal()
 	said := func(d Detail) bool { return slices.Contains(p.Warnings, d.String()) }
 	return slices.DeleteFunc(m.warn.told(), said), err
@@ -308,7 +319,7 @@ func (l *Ledger) Alike(ctx context.Context, p *Plan, added []Currency) (found []
 
 // maker returns a maker with the rows of the plan.
 func (p *Plan) maker(added []Currency) *maker {
-	m := &maker{money: registryOf(added), made: Made{Plan: &Plan{Batch: p.Batch, Layout: p.Layout, decimals: decimals{}}}, rows: make([]inputRow, len(p.Rows)),
+	m := &maker{money: registryOf(added), made: Made{Plan: &Plan{Batch: p.Batch, Since: p.Since, Layout: p.Layout, decimals: decimals{}}}, rows: make([]inputRow, len(p.Rows)),
 		marks: make([]bool, len(p.Rows))}
 	for i, r := range p.Rows {
 		m.made.Plan.count(r, m.money.DecimalsOf(r.Amount.Kind, r.Amount.Code))

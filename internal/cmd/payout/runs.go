@@ -60,7 +60,7 @@ func findRun(s *cmdutil.Session, ledger *payout.Ledger, name string) (run payout
 	default:
 		run, err = ledger.Run(s.Ctx, name)
 		if s.Subject.Run = run.Name; run.ReplacedBy != "" {
-			s.Note("run %s of the batch %q has taken the place of run %s: what that has not sent, it will not send",
+			s.Note("run %s of the batch %q has taken the place of run %s, which will send nothing more",
 				run.ReplacedBy, run.Batch, run.Name)
 		}
 	}

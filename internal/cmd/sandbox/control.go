@@ -53,7 +53,7 @@ func leadsHere(s *cmdutil.Session, cmd *cobra.Command) error {
 	if servesHere(s) {
 		return nil
 	}
-	const advice = "give the address and the key of one that is served or, for the sandbox of till --sandbox, unset TILL_BASE_URL and add --sandbox"
+	const advice = "give the address and the key of one that is served or, for the sandbox of till --sandbox, unset TILL_BASE_URL and TILL_API_KEY and add --sandbox"
 	for _, name := range []string{"base-url", "api-key-file"} {
 		if cmd.Flags().Changed(name) && (s.Profile == "" || s.BaseURL == "") {
 			return exit.UsageError("--"+name+": it does not lead to a sandbox of this machine, and this command acts on one", advice)

@@ -127,7 +127,7 @@ func withSandbox(
 	if err != nil {
 		return err
 	}
-	ready, env, err := flags.readyFiles() // by now no other server has this port, and none has its files
+	ready, env, err := flags.readyFiles() // only now: a server that cannot listen takes none away
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}

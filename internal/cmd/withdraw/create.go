@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 
 	"example.com/till/internal/cmdline"
@@ -230,7 +231,7 @@ func checkOrderID(s *cmdutil.Session, sender *payout.Sender, req api.CreateWithd
 	}
 	content := payout.Content{Currency: req.Currency, Amount: req.Amount, Address: req.Address, Memo: req.Memo}
 	for _, f := range []payout.Filter{{From: s.IO.Now().Add(-s.DuplicateWindow), States: []payout.State{payout.StateAccepted}},
-		{Runs: true, States: []payout.State{payout.StatePlanned, payout.StateRejected}}} {
+		{From: s.IO.Now().Add(-72 * time.Hour), Runs: true, States: []payout.State{payout.StatePlanned}}} {
 		f.Address = req.Address
 		for o, err := range sender.Ledger.Orders(s.Ctx, f) {
 			switch {
@@ -240,7 +241,10 @@ func checkOrderID(s *cmdutil.Session, sender *payout.Sender, req api.CreateWithd
 			case o.State == payout.StateAccepted:
 				s.Warnf("order %s with the same content was accepted at %s as %s", o.OrderID, views.Moment(o.Sent), o.ID)
 			default:
-				s.Warnf("order %s with the same content is %s, and run %s may still send it", o.OrderID, o.State, o.Run)
+				run, err := sender.Ledger.Run(s.Ctx, o.Run)
+				if err == nil && run.ReplacedBy == "" {
+					s.Warnf("order %s with the same content is planned, and run %s may still send it", o.OrderID, o.Run)
+				}
 			}
 		}
 	}

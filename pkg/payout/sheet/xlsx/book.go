@@ -137,7 +137,7 @@ func (t richText) String() string { return unescape(string(t.Plain) + string(t.R
 
 // escapes finds the characters that XML cannot have, such as a carriage return: as _x000D_ (ST_Xstring, ISO/IEC 29500-1,
 // 22.9.2.19).
-var escapes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`_x([0-9A-Fa-f]{4}_)`) })
+var escapes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`_x[0-9A-Fa-f]{4}_`) })
 
 func unescape(text string) string {
 	return escapes().ReplaceAllStringFunc(text, func(e string) string {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"iter"
 	"slices"
+	"strings"
 )
 
 // The parts of a workbook of one sheet, but for the sheet itself.
@@ -64,7 +65,7 @@ func Write(w io.Writer, rows iter.Seq2[[]string, error], numbers ...string) erro
 				continue
 			}
 			fmt.Fprintf(out, `<c r="%s" t="inlineStr"><is><t xml:space="preserve">`, coordinates{i, line})
-			xml.EscapeText(out, escapes().ReplaceAll([]byte(field), []byte("_x005F_x${1}")))
+			xml.EscapeText(out, []byte(strings.ReplaceAll(field, "_x", "_x005F_x")))
 			out.WriteString("</t></is></c>")
 		}
 		out.WriteString("</row>")

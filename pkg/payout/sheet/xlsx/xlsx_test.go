@@ -120,7 +120,7 @@ func TestWorkbook(t *testing.T) {
 			says: "line 2: memo: the cell E2 is a number that is shown otherwise"},
 		"merged": {rows: rowOf(number, ""), behind: `<mergeCells><mergeCell ref="$D$3:$D$2"/></mergeCells>`,
 			says: "line 2: address: the cell D2 is merged"},
-		"flat": {rows: strings.Replace(rowOf(number, ""), `r="2"`, `r="2" ht="0"`, 1), says: "line 2: the row is hidden"},
+		"flat":                {rows: strings.Replace(rowOf(number, ""), `r="2"`, `r="2" ht="0"`, 1), says: "line 2: the row is hidden"},
 		"a row twice":         {rows: rowOf(number, "") + rowOf(number, ""), says: "the row 2 stands below the row 2"},
 		"a cell twice":        {rows: rowOf(number+number, ""), says: `the cell "C2" stands in row 2 where D2 belongs`},
 		"a cell of elsewhere": {rows: rowOf(`<c r="C3"><v>5</v></c>`, ""), says: `the cell "C3" stands in row 2`},
@@ -134,7 +134,7 @@ func TestWorkbook(t *testing.T) {
 		"another sheet": {rows: rowOf(number, ""), parts: parts{
 			"xl/workbook.xml": `<workbook xmlns:r="r"><sheets><sheet name="A" r:id="rId1"/><sheet name="B"/></sheets></workbook>`,
 		}, says: `"B"`},
-		"no header": {parts: parts{"xl/sheet.xml": `<worksheet/>`}, says: "the sheet has no header"},
+		"no header":            {parts: parts{"xl/sheet.xml": `<worksheet/>`}, says: "the sheet has no header"},
 		"a column that is not": {layout: sheet.Layout{Other: "refuse"}, rows: rowOf(number, ""), says: "line 1: Cost "},
 		"an endless text": {rows: rowOf(`<c r="C2" t="str"><v>`+strings.Repeat("1", 2*maxToken)+`</v></c>`, ""),
 			says: "the workbook is too large"},

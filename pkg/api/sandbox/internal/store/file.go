@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -248,18 +247,12 @@ func lockState(path string, shared bool) (*os.File, error) {
 	for end := time.Now().Add(lockWait); !locked && err == nil && time.Now().Before(end); locked, err = atomicfile.TryLock(f, shared) {
 		time.Sleep(lockWait / 100)
 	}
-	before := make([]byte, 80)
-	if locked {
-		var n int
-		if n, err = f.ReadAt(before, 0); err == io.EOF {
-			err = nil
-		}
-		if n > 0 && !bytes.HasPrefix(before, []byte("process ")) && !bytes.HasPrefix(before, []byte("commands, ")) {
-			err = fmt.Errorf("%s exists and is no lock of a sandbox", filepath.Base(f.Name()))
-		}
-	}
+	holder := make([]byte, 60)
+	n, _ := f.ReadAt(holder, 0)
 	switch {
 	case err != nil:
+	case n > 0 && !bytes.HasPrefix(holder, []byte("process ")) && !bytes.HasPrefix(holder, []byte("commands, ")):
+		err = fmt.Errorf("%s exists and is no lock of a sandbox", filepath.Base(f.Name()))
 	case locked:
 		holder := "process %d"
 		if shared {
@@ -267,8 +260,7 @@ func lockState(path string, shared bool) (*os.File, error) {
 		}
 		_, err = fmt.Fprintf(f, "%-60s\n", fmt.Sprintf(holder, os.Getpid())) // over the one before
 	default:
-		holder, _ := io.ReadAll(f)
-		err = fmt.Errorf("it is %w by %s", ErrInUse, bytes.TrimSpace(holder))
+		err = fmt.Errorf("it is %w by %s", ErrInUse, bytes.TrimSpace(holder[:n]))
 	}
 	if err != nil {
 		f.Close()
