@@ -201,12 +201,9 @@ func (m *maker) alike() (like map[order.Key][]journal.Record, open map[destinati
 	slices.Sort(ids)
 	slices.SortFunc(keys, byBytes)
 	like, open = map[order.Key][]journal.Record{}, map[destination]journal.Record{}
-	gone := map[string]bool{} // what no run sends any more, and the rows whose place this plan takes
-	for o, err := range m.ledger.Replaced(m.ctx, "", m.made.Since) {
-		if err != nil {
-			return nil, nil, err
-		}
-		gone[o.OrderID] = true
+	gone, err := m.gone()
+	if err != nil {
+		return nil, nil, err
 	}
 	since := m.Now.Add(-cmp.Or(m.IdenticalWithin, defaultIdentical))
 	for _, f := range []Filter{{States: []State{StateUnknown, StateSending}}, {States: []State{StateAccepted, StatePlanned}, From: since}} {
@@ -215,19 +212,29 @@ func (m *maker) alike() (like map[order.Key][]journal.Record, open map[destinati
 				return nil, nil, err
 			}
 			_, own := slices.BinarySearch(ids, parseID(o.OrderID))
-			key := o.Content.Key()
-			if o.State == StatePlanned && gone[o.OrderID] {
-				continue
-			}
-			if _, found := slices.BinarySearchFunc(keys, key, byBytes); found && (!own || f.From.IsZero()) {
+			key, settled := o.Content.Key(), !f.From.IsZero()
+			left := o.State == StatePlanned && gone[o.OrderID] || settled && own
+			if _, found := slices.BinarySearchFunc(keys, key, byBytes); found && !left {
 				like[key] = append(like[key], o)
 			}
-			if !own && f.From.IsZero() {
+			if !own && !settled {
 				open[destination{address.Canonical(o.Content.Address), o.Content.Memo}] = o
 			}
 		}
 	}
 	return like, open, nil
+}
+
+// gone returns the ids of the orders that no run sends any more, and of the rows whose place the plan takes.
+func (m *maker) gone() (map[string]bool, error) {
+	ids := map[string]bool{}
+	for o, err := range m.ledger.Replaced(m.ctx, "", m.made.Since) {
+		if err != nil {
+			return nil, err
+		}
+		ids[o.OrderID] = true
+	}
+	return ids, nil
 }
 
 // destination is where money goes to: an address in its canonical form, and a memo.

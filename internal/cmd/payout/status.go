@@ -196,10 +196,14 @@ func (r runRows) printBrief(out cmdutil.Output[runRow], states []payout.State) e
 		r.NoteCommand(append(r.command("status"), "--all"), "%s not shown; to see every order:", cmdutil.CountOf(hidden, "row"))
 	}
 	r.noteUnknown(foot)
-	if n := foot.states[payout.StatePlanned]; n > 0 && r.run.Name != "" && r.run.ReplacedBy == "" {
+	r.noteLeft(foot)
+	return nil
+}
+
+func (r runRows) noteLeft(f *foot) {
+	if n := f.states[payout.StatePlanned]; n > 0 && r.run.Name != "" && r.run.ReplacedBy == "" {
 		r.NoteCommand([]string{"payout", "apply", r.run.Plan}, "%s not sent yet; to send the rest:", cmdutil.CountOf(n, "row"))
 	}
-	return nil
 }
 
 func (r runRows) noteUnknown(f *foot) {
