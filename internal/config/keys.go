@@ -270,6 +270,10 @@ func (k Keys) StoreKeyFile(s Settings, key string) (path string, err error) {
 		return "", err
 	}
 	path = s.keyFile()
+	if own := expandHome(s.home, s.profile.Values[keyPath]); own != "" && own != path {
+		return "", failf("the profile %s has its key in a file of yours (api_key_file)", s.Profile).
+			advise("write the key into it or, to keep it elsewhere, type: till profile set %s api_key_file=", s.Profile)
+	}
 	if err = os.MkdirAll(filepath.Dir(path), 0o700); err == nil {
 		err = atomicfile.Write(path, 0o600, []byte(key+"\n"))
 	}

@@ -36,10 +36,9 @@ func (j *Journal) Copy(ctx context.Context, place string) error {
 		return broken(err, "is not made: %v", err)
 	}
 	// A separate directory, so that no other file is in the way or is removed with it.
-	dir := filepath.Dir(place)
-	err := makeDirectories(dir)
-	if err == nil {
-		dir, err = os.MkdirTemp(dir, ".till-copy-*")
+	dir, err := os.MkdirTemp(filepath.Dir(place), ".till-copy-*")
+	if errors.Is(err, fs.ErrNotExist) { // perhaps it is on a disk that is not mounted
+		return broken(err, "cannot be made, because its directory does not exist: make it, or mount its disk")
 	}
 	if err != nil {
 		return broken(err, "cannot be made: %v", err)

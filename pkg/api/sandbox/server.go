@@ -88,7 +88,9 @@ func WithSeed(seed string) Option { return func(o *options) { o.seed = seed } }
 
 // WithSeedJSON sets the seed in JSON: a seed that a person has written, or the result of Dump. The package
 // documentation describes the format.
-func WithSeedJSON(seed []byte) Option { return func(o *options) { o.seedJSON = seed } }
+func WithSeedJSON(seed []byte) Option {
+	return func(o *options) { o.seedJSON = append([]byte{}, seed...) }
+}
 
 // WithState keeps the state in a file, an SQLite database, so that it outlives the server. A request is
 // answered after its changes are synced to the disk, and a process that is killed leaves no half of one. One
