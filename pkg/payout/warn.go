@@ -170,21 +170,18 @@ func (m *maker) warnLikeJournal() error {
 			}
 		}
 		for _, o := range like[r.key] {
-			switch o.State {
-			case StateAccepted:
-				m.about(likeAccepted, i, "order %d pays the same as order %s, which was accepted on %s", r.id, o.OrderID,
-					sentAt(o).UTC().Format(time.DateOnly))
-			case StatePlanned:
-				m.about(likeAccepted, i, "order %d pays the same as order %s, which may still be sent: till journal show %s",
-					r.id, o.OrderID, o.OrderID)
-			default:
-				if r.id != parseID(o.OrderID) {
-					m.about(likeUnknown, i, "order %d pays the same as order %s, whose outcome is unknown: till withdraw reconcile %s",
-						r.id, o.OrderID, o.OrderID)
+			if o.State == StateAccepted || o.State == StatePlanned {
+				why := "may still be sent: till journal show " + o.OrderID
+				if o.State == StateAccepted {
+					why = "was accepted on " + sentAt(o).UTC().Format(time.DateOnly)
 				}
-				continue
+				m.about(likeAccepted, i, "order %d pays the same as order %s, which %s", r.id, o.OrderID, why)
+				break // one is enough
 			}
-			break // one is enough
+			if r.id != parseID(o.OrderID) {
+				m.about(likeUnknown, i, "order %d pays the same as order %s, whose outcome is unknown: till withdraw reconcile %s",
+					r.id, o.OrderID, o.OrderID)
+			}
 		}
 	}
 	return err

@@ -207,7 +207,7 @@ func runView(money.Registry) render.View[runCounts] {
 			func(r runCounts) render.Cell { return r.sum(r.tally.Accepted) }))
 	return view.Select("run", "plan", "began", "rows", "accepted", "rejected", "unknown", "conflict", "planned", "sending",
 		"already_paid", "total", "accepted_total", "batch", "user", "host", "digest").
-		Default("run", "plan", "began", "rows", "accepted", "planned", "rejected", "unknown", "conflict").Whole("total", "accepted_total")
+		Default("run", "plan", "began", "rows", "accepted", "rejected", "unknown", "conflict", "planned").Whole("total", "accepted_total")
 }
 
 func appliedView(m money.Registry) render.View[runCounts] {

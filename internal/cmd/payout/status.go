@@ -201,7 +201,8 @@ func (r runRows) printBrief(out cmdutil.Output[runRow], states []payout.State) e
 }
 
 func (r runRows) noteLeft(f *foot) {
-	if n := f.states[payout.StatePlanned]; n > 0 && r.run.Name != "" && r.run.ReplacedBy == "" {
+	sending := f.states[payout.StateSending] > 0 // by a process that will send the rest
+	if n := f.states[payout.StatePlanned]; n > 0 && !sending && r.run.Name != "" && r.run.ReplacedBy == "" {
 		r.NoteCommand([]string{"payout", "apply", r.run.Plan}, "%s not sent yet; to send the rest:", cmdutil.CountOf(n, "row"))
 	}
 }

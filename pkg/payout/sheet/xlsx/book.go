@@ -32,7 +32,7 @@ var errWorkbook = errors.New("it is no workbook (.xlsx) that can be read, or a p
 type book struct {
 	files   *zip.Reader
 	sheet   string   // the part with its rows
-	names   []string // of the sheets, if the first one was taken without being named
+	names   []string // of the visible sheets, if the first one was taken without being named
 	texts   []string
 	formats []string // of the cells' styles
 	merged  []area
@@ -103,18 +103,20 @@ func (b *book) choose(main, name string, parts relations) {
 		} `xml:"sheets>sheet"`
 	}
 	b.decode(main, &file)
-	var names []string
+	var names, visible []string
 	hidden := false
 	for i, s := range file.Sheets {
-		names = append(names, sheet.Quote(s.Name))
+		if names = append(names, sheet.Quote(s.Name)); s.State == "" || s.State == "visible" {
+			visible = append(visible, sheet.Quote(s.Name))
+		}
 		for _, r := range parts {
 			if r.ID == s.ID && (s.Name == name || name == "" && i == 0) {
 				b.sheet, hidden = r.Target, name == "" && s.State != "" && s.State != "visible"
 			}
 		}
 	}
-	if name == "" && len(names) > 1 {
-		b.names = names
+	if name == "" && len(visible) > 1 {
+		b.names = visible
 	}
 	switch {
 	case b.err != nil:

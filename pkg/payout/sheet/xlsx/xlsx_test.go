@@ -132,7 +132,7 @@ func TestWorkbook(t *testing.T) {
 			"xl/workbook.xml": `<workbook xmlns:r="r"><sheets><sheet name="May" state="hidden" r:id="rId1"/></sheets></workbook>`,
 		}, says: `its first sheet "May" is hidden`},
 		"another sheet": {rows: rowOf(number, ""), parts: parts{
-			"xl/workbook.xml": `<workbook xmlns:r="r"><sheets><sheet name="A" r:id="rId1"/><sheet name="B"/></sheets></workbook>`,
+			"xl/workbook.xml": `<workbook xmlns:r="r"><sheets><sheet name="A" r:id="rId1"/><sheet name="B"/><sheet state="hidden"/></sheets></workbook>`,
 		}, says: `"B"`},
 		"no header":            {parts: parts{"xl/sheet.xml": `<worksheet/>`}, says: "the sheet has no header"},
 		"a column that is not": {layout: sheet.Layout{Other: "refuse"}, rows: rowOf(number, ""), says: "line 1: Cost "},

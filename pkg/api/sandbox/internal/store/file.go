@@ -247,11 +247,11 @@ func lockState(path string, shared bool) (*os.File, error) {
 	for end := time.Now().Add(lockWait); !locked && err == nil && time.Now().Before(end); locked, err = atomicfile.TryLock(f, shared) {
 		time.Sleep(lockWait / 100)
 	}
-	holder := make([]byte, 60)
-	n, _ := f.ReadAt(holder, 0)
+	before := make([]byte, 60)
+	n, _ := f.ReadAt(before, 0)
 	switch {
 	case err != nil:
-	case n > 0 && !bytes.HasPrefix(holder, []byte("process ")) && !bytes.HasPrefix(holder, []byte("commands, ")):
+	case n > 0 && !bytes.HasPrefix(before, []byte("process ")) && !bytes.HasPrefix(before, []byte("commands, ")):
 		err = fmt.Errorf("%s exists and is no lock of a sandbox", filepath.Base(f.Name()))
 	case locked:
 		holder := "process %d"
@@ -260,7 +260,7 @@ func lockState(path string, shared bool) (*os.File, error) {
 		}
 		_, err = fmt.Fprintf(f, "%-60s\n", fmt.Sprintf(holder, os.Getpid())) // over the one before
 	default:
-		err = fmt.Errorf("it is %w by %s", ErrInUse, bytes.TrimSpace(holder[:n]))
+		err = fmt.Errorf("it is %w by %s", ErrInUse, bytes.TrimSpace(before[:n]))
 	}
 	if err != nil {
 		f.Close()
