@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -60,7 +61,7 @@ func (w *warnings) told() (all []Detail) {
 		"gone from the file, and paid in the last run",
 		"to other addresses than in the last run", "of amounts far from those of the last run", "far from the usual amount",
 		"of payees that the last runs do not have", "to addresses that look wrong",
-		"identical to an order with an unknown outcome, or to its address", "identical to an order that was accepted or planned lately", "identical to an earlier one",
+		"identical to an order with an unknown outcome, or to its address", "identical to an order that was accepted or planned before", "identical to an earlier one",
 		"to addresses that are new", "to the address of an earlier one"} {
 		all = append(all, w[kind].list...)
 		if n := w[kind].more; n == 1 {
@@ -80,7 +81,7 @@ func (m *maker) warnings() error {
 			"%s is taken for a number with three decimals, and every other point in the amounts has three digits after it too: "+
 				"say what it is, with --decimal . or, if it separates thousands, with --decimal , --group .", sheet.Quote(r.Cells[sheet.Amount]))})
 	}
-	if err := m.warnLikeJournal(); err != nil {
+	if err := cmp.Or(m.warnLikeJournal(), m.warnPaidReferences()); err != nil {
 		return err
 	}
 	m.made.Warned = m.warn.told()
@@ -202,8 +203,7 @@ func (m *maker) alike() (like map[order.Key][]journal.Record, open map[destinati
 	if err != nil {
 		return nil, nil, err
 	}
-	since := m.Now.Add(-cmp.Or(m.IdenticalWithin, defaultIdentical))
-	for _, f := range []Filter{{States: []State{StateUnknown, StateSending}}, {States: []State{StateAccepted, StatePlanned}, From: since}} {
+	for _, f := range []Filter{{States: []State{StateUnknown, StateSending}}, {States: []State{StateAccepted, StatePlanned}, From: m.lately()}} {
 		for o, err := range m.ledger.Orders(m.ctx, f) {
 			if err != nil {
 				return nil, nil, err
@@ -220,6 +220,42 @@ func (m *maker) alike() (like map[order.Key][]journal.Record, open map[destinati
 		}
 	}
 	return like, open, nil
+}
+
+// lately returns since when an accepted order is warned of that pays the same as a row.
+func (m *maker) lately() time.Time { return m.Now.Add(-cmp.Or(m.IdenticalWithin, defaultIdentical)) }
+
+// warnPaidReferences warns of rows that pay the same as an order of the same reference that was accepted longer ago:
+// perhaps the file has an invoice once more. Where most references of a file were paid before, they name payees.
+func (m *maker) warnPaidReferences() error {
+	type bill struct {
+		key       order.Key
+		reference string
+	}
+	rows, bills := map[bill]int{}, 0
+	for i := range m.rows {
+		if reference := m.planRow(i).Reference; reference != "" {
+			rows[bill{m.rows[i].key, reference}], bills = i, bills+1
+		}
+	}
+	paid := map[int]journal.Record{}
+	if bills > 0 {
+		for o, err := range m.ledger.Orders(m.ctx, Filter{States: []State{StateAccepted}, To: m.lately()}) {
+			if err != nil {
+				return err
+			}
+			if i, found := rows[bill{o.Content.Key(), o.Reference}]; found && m.rows[i].id != parseID(o.OrderID) {
+				paid[i] = o
+			}
+		}
+	}
+	for _, i := range slices.Sorted(maps.Keys(paid)) {
+		if r, o := m.rows[i], paid[i]; 2*len(paid) < bills {
+			m.about(likeAccepted, i, "order %d pays the same as order %s, which was accepted on %s under the same reference, %s",
+				r.id, o.OrderID, sentAt(o).UTC().Format(time.DateOnly), sheet.Quote(o.Reference))
+		}
+	}
+	return nil
 }
 
 // gone returns the ids of the orders that no run sends any more, and of the rows whose place the plan takes.
@@ -301,10 +337,7 @@ func (l *Ledger) Findings(ctx context.Context, p *Plan, added []Currency) (all [
 		err = m.warnLikeKnown(fresh)
 	}
 	if err == nil {
-		err = m.warnLikeJournal()
-	}
-	if err == nil {
-		err = m.rounded(true)
+		err = cmp.Or(m.warnLikeJournal(), m.warnPaidReferences(), m.rounded(true))
 	}
 	return p.findings(m), m.marks, err
 }
