@@ -243,8 +243,7 @@ func (p *process) pass(at *point) choice {
 	return c
 }
 
-// saw notes what a process has learned. When two goroutines of a process learn something at the same time,
-// its order does not matter.
+// saw notes what a process has learned. The order of what it learns at the same time does not matter.
 func (p *process) saw(what ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

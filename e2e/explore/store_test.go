@@ -248,8 +248,7 @@ func (c *conn) breakNow() {
 	}
 }
 
-// Conn is called by the journal in PostgreSQL to commit. It commits, and the journal commits once more, which
-// has no effect.
+// Conn is called by the journal in PostgreSQL to commit, which it then does once more, without effect.
 func (c *conn) Conn() *pgx.Conn {
 	real := c.real.(interface{ Conn() *pgx.Conn }).Conn()
 	err := errGone
@@ -282,6 +281,9 @@ func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, e
 
 // Close is also called when the time for a statement is over. The database undoes the transaction then.
 func (c *conn) Close() error {
+	if _, pg := c.real.(interface{ Conn() *pgx.Conn }); pg && c.broken {
+		return nil // breakNow closes it, perhaps at this moment: another call of the process has died
+	}
 	c.broken = true
 	c.ended()
 	return c.real.Close()
@@ -344,8 +346,7 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 	})
 }
 
-// askClock is the statement with which a process asks a database for the time. The answer is the time of the
-// bubble, as the clock of a database that is right shows it.
+// askClock is the statement that asks a database for the time. The answer is the time of the bubble.
 const askClock = "SELECT clock_timestamp()"
 
 func (c *conn) alive() error {
