@@ -97,7 +97,7 @@ func TestSeedOfBalances(t *testing.T) {
 func TestSeedRefused(t *testing.T) {
 	const sold, withdrawn = `{"invoices":[{"total":"1 Jpy",`, `{"withdrawals":[{"address":"a","amount":"1 Btc",`
 	for _, c := range [][2]string{
-		{``, "line 1"}, {"{\n\"a\":1,\n}", "line 3"}, {`[]`, "an array"}, {`null`, "null"},
+		{``, "line 1"}, {"{\n\"a\":1,\n}", "line 3"}, {`[]`, "an object"}, {`null`, "an object"},
 		{"{}{}", "line 1"}, {"\xff", "UTF-8"},
 		{`{"more":1}`, "more is not a field here; the fields are format, merchant_id"},
 		{`{"format":"x"}`, "format is \"x\""}, {`{"balances":{}}`, "balances must be an array"},

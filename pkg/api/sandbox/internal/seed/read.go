@@ -120,7 +120,7 @@ func decodeSeed(text []byte) (json.RawMessage, error) {
 	}
 	if err == nil && raw[0] != '{' {
 		err = refusal.New(refusal.InvalidBody,
-			"it is %s; it must be an object with fields such as resellers and invoices.", wire.JSONType(raw))
+			"it must be an object with fields such as resellers and invoices.")
 	}
 	return raw, err
 }

@@ -58,7 +58,7 @@ func NewObject(raw json.RawMessage, path string, r *Rules, err *error) *Object {
 		return o
 	}
 	if raw[0] != '{' {
-		o.FailAt("", "must be an object, not %s", JSONType(raw))
+		o.FailAt("", "must be an object, not %s", refusal.Shorten(string(raw)))
 		return o
 	}
 	o.Fields = make(map[string]json.RawMessage)
@@ -162,7 +162,7 @@ func (o *Object) Text(key string) string {
 	text, ok := AsString(raw)
 	switch {
 	case !ok:
-		o.FailAt(key, "must be a string, not %s", JSONType(raw))
+		o.FailAt(key, "must be a string, not %s", refusal.Shorten(string(raw)))
 	case !IsPlain(text):
 		o.FailAt(key,
 			"is blank, or holds a control character or U+FFFD; send readable text, or leave the field out where it is optional")
@@ -233,7 +233,7 @@ func (o *Object) Array(key string) []json.RawMessage {
 		return nil
 	}
 	if raw[0] != '[' {
-		o.FailAt(key, "must be an array, not %s", JSONType(raw))
+		o.FailAt(key, "must be an array, not %s", refusal.Shorten(string(raw)))
 		return nil
 	}
 	var items []json.RawMessage
@@ -264,22 +264,6 @@ func AsString(raw json.RawMessage) (string, bool) {
 	return text, err == nil
 }
 
-func JSONType(raw json.RawMessage) string {
-	switch raw[0] {
-	case '{':
-		return "an object"
-	case '[':
-		return "an array"
-	case '"':
-		return "a string"
-	case 'n':
-		return "null"
-	case 't', 'f':
-		return "a boolean"
-	}
-	return "a number"
-}
-
 // AllTexts reads every field of an object as a string, which may be empty.
 func (o *Object) AllTexts() map[string]string {
 	all := map[string]string{}
@@ -287,7 +271,7 @@ func (o *Object) AllTexts() map[string]string {
 		o.ask(name)
 		text, ok := AsString(o.Fields[name])
 		if !ok {
-			o.FailAt(name, "must be a string, not %s", JSONType(o.Fields[name]))
+			o.FailAt(name, "must be a string, not %s", refusal.Shorten(string(o.Fields[name])))
 		}
 		all[name] = text
 	}
