@@ -226,34 +226,39 @@ func (m *maker) alike() (like map[order.Key][]journal.Record, open map[destinati
 func (m *maker) lately() time.Time { return m.Now.Add(-cmp.Or(m.IdenticalWithin, defaultIdentical)) }
 
 // warnPaidReferences warns of rows that pay the same as an order of the same reference that was accepted longer ago:
-// perhaps the file has an invoice once more. Where most references of a file were paid before, they name payees.
+// perhaps the file has an invoice once more. If at least half of its references were paid before, they name payees.
 func (m *maker) warnPaidReferences() error {
-	type bill struct {
-		key       order.Key
-		reference string
-	}
-	rows, bills := map[bill]int{}, 0
+	rows := map[string][]int{}
 	for i := range m.rows {
 		if reference := m.planRow(i).Reference; reference != "" {
-			rows[bill{m.rows[i].key, reference}], bills = i, bills+1
+			rows[reference] = append(rows[reference], i)
 		}
 	}
-	paid := map[int]journal.Record{}
-	if bills > 0 {
-		for o, err := range m.ledger.Orders(m.ctx, Filter{States: []State{StateAccepted}, To: m.lately()}) {
-			if err != nil {
-				return err
-			}
-			if i, found := rows[bill{o.Content.Key(), o.Reference}]; found && m.rows[i].id != parseID(o.OrderID) {
-				paid[i] = o
+	if len(rows) == 0 {
+		return nil
+	}
+	known, paid := map[string]bool{}, map[int]string{}
+	for o, err := range m.ledger.Orders(m.ctx, Filter{States: []State{StateAccepted}, To: m.lately()}) {
+		same := rows[o.Reference]
+		own := func(i int) bool { return m.rows[i].id == parseID(o.OrderID) }
+		switch {
+		case err != nil:
+			return err
+		case len(same) == 0 || slices.ContainsFunc(same, own):
+			continue
+		}
+		if known[o.Reference] = true; 2*len(known) >= len(rows) {
+			return nil
+		}
+		for _, i := range same {
+			if m.rows[i].key == o.Content.Key() {
+				paid[i] = fmt.Sprintf("order %d pays the same as order %s, which was accepted on %s under the same reference, %s", m.rows[i].id,
+					o.OrderID, sentAt(o).UTC().Format(time.DateOnly), sheet.Quote(o.Reference))
 			}
 		}
 	}
 	for _, i := range slices.Sorted(maps.Keys(paid)) {
-		if r, o := m.rows[i], paid[i]; 2*len(paid) < bills {
-			m.about(likeAccepted, i, "order %d pays the same as order %s, which was accepted on %s under the same reference, %s",
-				r.id, o.OrderID, sentAt(o).UTC().Format(time.DateOnly), sheet.Quote(o.Reference))
-		}
+		m.about(likeAccepted, i, "%s", paid[i])
 	}
 	return nil
 }

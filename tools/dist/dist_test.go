@@ -825,9 +825,9 @@ func TestImageRunsWithoutRights(t *testing.T) {
 			t.Errorf("%s: %v: %s", c.args, err, text)
 		}
 	}
-	// Without arguments, it is the service of a test.
-	serve := exec.Command("unshare", slices.Concat([]string{"--net", "--pid", "--fork", "--kill-child", chroot,
-		"--userspec=" + user, root}, config.Config.Entrypoint, config.Config.Cmd)...)
+	// Without arguments, it is the service of a test. A process that becomes another user outlives --kill-child: sh stays.
+	serve := exec.Command("unshare", slices.Concat([]string{"--net", "--pid", "--fork", "--kill-child", "sh", "-c",
+		`"$@"; exit`, "sh", chroot, "--userspec=" + user, root}, config.Config.Entrypoint, config.Config.Cmd)...)
 	serve.Env = config.Config.Env
 	out, err := serve.StdoutPipe()
 	must(t, cmp.Or(err, serve.Start()))

@@ -58,7 +58,7 @@ func NewObject(raw json.RawMessage, path string, r *Rules, err *error) *Object {
 		return o
 	}
 	if raw[0] != '{' {
-		o.FailAt("", "must be an object, not %s", refusal.Shorten(string(raw)))
+		o.FailAt("", "must be an object, not %s", shown(raw))
 		return o
 	}
 	o.Fields = make(map[string]json.RawMessage)
@@ -162,7 +162,7 @@ func (o *Object) Text(key string) string {
 	text, ok := AsString(raw)
 	switch {
 	case !ok:
-		o.FailAt(key, "must be a string, not %s", refusal.Shorten(string(raw)))
+		o.FailAt(key, "must be a string, not %s", shown(raw))
 	case !IsPlain(text):
 		o.FailAt(key,
 			"is blank, or holds a control character or U+FFFD; send readable text, or leave the field out where it is optional")
@@ -222,7 +222,7 @@ func (o *Object) Integer(key string) int64 {
 	n, err := strconv.ParseInt(string(raw), 10, 64)
 	if err != nil {
 		o.FailAt(key, "must be a whole number that fits in an int64, without fraction, exponent or quotes, not %s",
-			refusal.Shorten(string(raw)))
+			shown(raw))
 	}
 	return n
 }
@@ -233,7 +233,7 @@ func (o *Object) Array(key string) []json.RawMessage {
 		return nil
 	}
 	if raw[0] != '[' {
-		o.FailAt(key, "must be an array, not %s", refusal.Shorten(string(raw)))
+		o.FailAt(key, "must be an array, not %s", shown(raw))
 		return nil
 	}
 	var items []json.RawMessage
@@ -264,6 +264,11 @@ func AsString(raw json.RawMessage) (string, bool) {
 	return text, err == nil
 }
 
+// shown returns the beginning of a JSON value on one line, for a message.
+func shown(raw json.RawMessage) string {
+	return refusal.Shorten(strings.Join(strings.Fields(string(raw)), " "))
+}
+
 // AllTexts reads every field of an object as a string, which may be empty.
 func (o *Object) AllTexts() map[string]string {
 	all := map[string]string{}
@@ -271,7 +276,7 @@ func (o *Object) AllTexts() map[string]string {
 		o.ask(name)
 		text, ok := AsString(o.Fields[name])
 		if !ok {
-			o.FailAt(name, "must be a string, not %s", refusal.Shorten(string(o.Fields[name])))
+			o.FailAt(name, "must be a string, not %s", shown(o.Fields[name]))
 		}
 		all[name] = text
 	}

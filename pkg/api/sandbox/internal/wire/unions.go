@@ -47,7 +47,7 @@ func (o *Object) union() money.Currency {
 	}
 	code, ok := AsString(raw)
 	if !ok {
-		o.FailAt(string(kind), "must be a currency code in quotes, not %s", refusal.Shorten(string(raw)))
+		o.FailAt(string(kind), "must be a currency code in quotes, not %s", shown(raw))
 		return money.Currency{}
 	}
 	return o.lookUp(kind, code, currencyCode)
