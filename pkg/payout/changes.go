@@ -103,7 +103,7 @@ func (m *maker) changed(but string, each func(Change) error) error {
 		if len(left) == 0 || read > maxRunRows {
 			break
 		}
-		before, err := payeesOf(m.ctx, m.ledger, run)
+		before, err := payeesOf(m.ctx, m.ledger, run, len(m.rows))
 		if err != nil {
 			return err
 		}
@@ -201,8 +201,10 @@ const keys = 4
 // several addresses, is no name.
 func (p *payees) says(k payee) bool { return !k.unlike() || k.others()+1 <= len(p.rows)/3 }
 
-func payeesOf(ctx context.Context, l *journal.Ledger, run journal.Run) (payees, error) {
-	p := payees{run: run.Name, seed: maphash.MakeSeed()}
+// payeesOf reads the rows of a run, which are likely to be about n.
+func payeesOf(ctx context.Context, l *journal.Ledger, run journal.Run, n int) (payees, error) {
+	p := payees{run: run.Name, seed: maphash.MakeSeed()} // growing the slices would take twice the memory
+	p.rows, p.texts, p.keys = make([]paidRow, 0, n), make([]byte, 0, 48*n), make([]payee, 0, 3*n)
 	for r, err := range l.SentRows(ctx, run) {
 		if err != nil {
 			return p, err

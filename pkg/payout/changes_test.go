@@ -224,7 +224,7 @@ func TestComparingTakesLittleMemory(t *testing.T) {
 	}
 	p.Input, lines = nil, nil // what is freed in between would be missing from the difference
 	before := heap()
-	found, err := payeesOf(t.Context(), p.ledger, runs[0])
+	found, err := payeesOf(t.Context(), p.ledger, runs[0], rows)
 	if took := (heap() - before) / rows; err != nil || len(found.keys) != 3*rows || took > most {
 		t.Errorf("%d bytes for each row, %d keys, %v", took, len(found.keys), err)
 	}
