@@ -347,16 +347,14 @@ func lookOf(text string) (l look) {
 // is none, or the address itself was paid.
 func (l *Ledger) LookAlike(ctx context.Context, to string) (orderID string, err error) {
 	key := lookOf(to)
-	if key == (look{}) {
-		return "", nil
+	if times, err := l.ledger.TimesPaid(ctx, to); err != nil || times > 0 || key == (look{}) {
+		return "", asError(err)
 	}
 	for paid, err := range l.ledger.AcceptedAddresses(ctx) {
-		switch {
-		case err != nil:
+		if err != nil {
 			return "", asError(err)
-		case address.Canonical(paid[1]) == address.Canonical(to):
-			return "", nil
-		case lookOf(paid[1]) == key:
+		}
+		if lookOf(paid[1]) == key {
 			orderID = paid[0]
 		}
 	}
