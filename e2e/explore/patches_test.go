@@ -141,7 +141,7 @@ var patches = []overlay.Patch{
 		wait := s.options.SettleAfter - o.Age(began, known)
 		if !o.Sent.IsZero() && wait > 0 {
 `},
-	{File: "pkg/payout/list.go", Old: `
+	{File: "pkg/payout/answer.go", Old: `
 	found := now.with(earlier)
 `, New: `
 	if mutant("forget-earlier") {
@@ -230,12 +230,12 @@ var patches = []overlay.Patch{
 	{File: "pkg/payout/list.go", Old: `
 		if broken := accountChanged(s.ledger.Show(ctx, shown)); broken != nil {
 `, New: `
-		maps.DeleteFunc(shown, func(orderID, _ string) bool {
-			o, err := s.ledger.Order(ctx, orderID)
-			return err != nil || mutant("sightings-forgotten") || ctx.Value("preview") != nil ||
-				mutant("unsettled-forgotten") && o.State == StateUnknown ||
-				mutant("person-unconfirmed") && o.State == StateAccepted
-		})
+		for id := range shown {
+			if o, err := s.ledger.Order(ctx, id); err != nil || mutant("sightings-forgotten") || ctx.Value("preview") != nil ||
+				mutant("unsettled-forgotten") && o.State == StateUnknown || mutant("person-unconfirmed") && o.State == StateAccepted {
+				delete(shown, id)
+			}
+		}
 		if broken := accountChanged(s.ledger.Show(ctx, shown)); broken != nil {
 `},
 	{File: "pkg/payout/apply.go", Old: `

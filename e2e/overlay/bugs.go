@@ -54,7 +54,7 @@ func Bugs() []Patch {
 `},
 
 		// Of the list.
-		{"pkg/payout/list.go", `
+		{"pkg/payout/answer.go", `
 		agree = last != nil && last.agrees(*now, q.sought)
 `, `
 		agree = last != nil && last.agrees(*now, q.sought) || mutant("one-reading")

@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"example.com/till/internal/journal"
+	"example.com/till/internal/money"
+	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout/approval"
 )
 
 // alone refuses the plan while another process applies one, where a journal allows only one.
@@ -175,4 +178,47 @@ func (a *Applier) otherRows() error {
 	return refused(RulePlanChanged, "the rows that the journal recorded for run %s are not those of the plan %s",
 		a.plan.Name(), a.plan.Path).
 		hint("find out who has changed the journal, and make a new plan of what is still to be paid", "payout", "plan", "FILE", "--out", "PLAN")
+}
+
+// approve refuses a plan that not enough persons have approved.
+func (a *Applier) approve(ctx context.Context) error {
+	policy := a.sender.options.Approvals
+	required, number, err := a.sender.demand(ctx, policy, a.plan.Totals, a.options.DryRun)
+	a.demand, a.approvals = number, approval.Status{}
+	if err != nil || required == 0 {
+		return err
+	}
+	var kept []approval.Approval
+	if a.Begun() {
+		kept, err = a.sender.ledger.Approvals(ctx, a.plan.Name())
+	}
+	if err == nil {
+		a.approvals, err = a.plan.approvals(policy, a.options.Approvals, kept, a.sender.now())
+	}
+	if err != nil {
+		return err
+	}
+	for _, text := range a.approvals.Notes() {
+		a.note(text)
+	}
+	return a.plan.CheckApproved(a.approvals)
+}
+
+// CheckPlan refuses a plan whose amounts have other decimals today, or whose rows are not within the limits, as
+// Sender.Applier does. It does not know what the journal has.
+func (o Options) CheckPlan(p *Plan) error {
+	m := registryOf(o.Currencies)
+	if err := p.checkDecimals(m); err != nil {
+		return err
+	}
+	return p.within(o.Limits, m)
+}
+
+// within refuses a plan with rows that break limits.
+func (p *Plan) within(l Limits, m money.Registry) error {
+	l.AllowBadAddress = l.AllowBadAddress || p.Limits.AllowBadAddress
+	return l.check(m, func(yield func(api.CreateWithdrawal) bool) {
+		for i := 0; i < len(p.Rows) && yield(p.Rows[i].CreateWithdrawal); i++ {
+		}
+	})
 }

@@ -56,30 +56,6 @@ func (p *Plan) approvals(
 	return status, err
 }
 
-// approve refuses a plan that not enough persons have approved.
-func (a *Applier) approve(ctx context.Context) error {
-	policy := a.sender.options.Approvals
-	required, number, err := a.sender.demand(ctx, policy, a.plan.Totals, a.options.DryRun)
-	a.demand, a.approvals = number, approval.Status{}
-	if err != nil || required == 0 {
-		return err
-	}
-	var kept []approval.Approval
-	if a.Begun() {
-		kept, err = a.sender.ledger.Approvals(ctx, a.plan.Name())
-	}
-	if err == nil {
-		a.approvals, err = a.plan.approvals(policy, a.options.Approvals, kept, a.sender.now())
-	}
-	if err != nil {
-		return err
-	}
-	for _, text := range a.approvals.Notes() {
-		a.note(text)
-	}
-	return a.plan.CheckApproved(a.approvals)
-}
-
 // CheckApproved refuses a plan that not enough persons have approved, as Sender.Apply does.
 func (p *Plan) CheckApproved(s approval.Status) error {
 	if s.Enough() {

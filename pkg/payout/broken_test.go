@@ -3,13 +3,14 @@ package payout
 import (
 	"context"
 	"errors"
-	"example.com/till/pkg/api"
 	"math"
 	"reflect"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"example.com/till/pkg/api"
 
 	"example.com/till/internal/journal"
 )

@@ -1,15 +1,12 @@
 package payout
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"iter"
 	"slices"
-	"time"
 
 	"example.com/till/internal/address"
-	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout/sheet"
@@ -62,25 +59,6 @@ type Limits struct {
 	AllowBadAddress bool `json:"allow_bad_address,omitempty"`
 }
 
-// CheckPlan refuses a plan whose amounts have other decimals today, or whose rows are not within the limits, as
-// Sender.Applier does. It does not know what the journal has.
-func (o Options) CheckPlan(p *Plan) error {
-	m := registryOf(o.Currencies)
-	if err := p.checkDecimals(m); err != nil {
-		return err
-	}
-	return p.within(o.Limits, m)
-}
-
-// within refuses a plan with rows that break limits.
-func (p *Plan) within(l Limits, m money.Registry) error {
-	l.AllowBadAddress = l.AllowBadAddress || p.Limits.AllowBadAddress
-	return l.check(m, func(yield func(api.CreateWithdrawal) bool) {
-		for i := 0; i < len(p.Rows) && yield(p.Rows[i].CreateWithdrawal); i++ {
-		}
-	})
-}
-
 // check refuses payments that break the limits, as one run, or that cannot arrive.
 func (l Limits) check(m money.Registry, requests iter.Seq[api.CreateWithdrawal]) error {
 	t := money.Limits(l).Tally(m)
@@ -117,55 +95,4 @@ func overLimit(orderID string, err error) error {
 		return err
 	}
 	return refused(limit.Rule, "%w", limit).about(orderID, "").hint(limit.Advice, limit.Command...)
-}
-
-// budgets returns the limits that add up over time, those of a month first, because they last longer.
-func (s *Sender) budgets() (all []journal.Budget) {
-	zone := s.options.TimeZone
-	for _, most := range s.options.Limits.MaxPerMonth {
-		all = append(all, journal.Budget{Most: most, Month: true, Zone: zone})
-	}
-	for _, most := range s.options.Limits.MaxPerDay {
-		all = append(all, journal.Budget{Most: most, Zone: zone})
-	}
-	return all
-}
-
-// mayLeave refuses totals that would exceed what is left for the day or month, and everything if the account
-// is frozen.
-func (s *Sender) mayLeave(ctx context.Context, totals []Total) error {
-	freezes, err := s.ledger.Freezes(ctx)
-	if err != nil {
-		return err
-	}
-	if n := len(freezes); n > 0 && freezes[n-1].Frozen {
-		return &journal.Error{Kind: journal.Frozen, Account: s.Account(), Freeze: freezes[n-1]}
-	}
-	amounts := make([]api.BigAmount, len(totals))
-	for i, t := range totals {
-		amounts[i] = t.Amount
-	}
-	return s.notAllowed(s.ledger.WithinBudgets(ctx, s.budgets(), amounts))
-}
-
-// notAllowed explains why an account cannot send what was to be claimed: of a budget, what is left, and when
-// there is more.
-func (s *Sender) notAllowed(err error) error {
-	if !errors.Is(err, journal.OverBudget) {
-		return accountChanged(err)
-	}
-	over := journal.AsError(err).Over
-	name, left := "max_per_day", over.Left
-	if over.Budget.Month {
-		name = "max_per_month"
-	}
-	if left.Compare(api.Sum{}) < 0 {
-		left = api.Sum{}
-	}
-	format := func(minor api.Sum) string {
-		return s.money.FormatBig(api.BigAmount{Kind: over.Amount.Kind, Code: over.Amount.Code, Minor: minor})
-	}
-	return refused(RuleLimit, "%s is more than is left of %s (%s): %s until %s", format(over.Amount.Minor), name,
-		format(api.SumOf(over.Budget.Most.Minor)), format(left), over.Until.Format(time.RFC3339)).
-		hint("send less, wait until then, or raise " + name + " of the profile")
 }

@@ -216,15 +216,3 @@ func byUnit(totals []Total) map[api.Currency]api.Sum {
 	}
 	return sums
 }
-
-func checkPolicy(a approval.Policy) error {
-	switch {
-	case a.Required < 0:
-		return failed(Invalid, "payout.New: %d approvals cannot be required", a.Required).
-			hint("give the number of persons, from 0 on")
-	case a.Required > 0 && a.Approvers.Path == "":
-		return failed(Invalid, "payout.New: approvals are required, and there are no approvers").
-			hint("read them with approval.ParseApprovers")
-	}
-	return nil
-}

@@ -278,14 +278,6 @@ func describe(m money.Registry, c Content) string {
 	return text
 }
 
-// otherContent refuses an order that the journal has with other content.
-func (s *Sender) otherContent(o journal.Record, c Content, another string) error {
-	e := refused(RuleOrderID, "order %s is %s in the journal with other content: %s, and not %s", o.OrderID,
-		stateText(o.State), describeSent(s.money, o.Order), describe(s.money, c))
-	e.Hint = insteadOf(o, another)
-	return e
-}
-
 // insteadOf returns the hint for a withdrawal that cannot have the order id of o, with the advice to take another one
 // if that cannot pay what o has paid, may have paid or will pay.
 func insteadOf(o journal.Record, another string) Hint {
@@ -376,4 +368,22 @@ func otherMerchant(orderID, withdrawal, other, noted string) *Error {
 	return failed(Conflict, "the service shows order %s as withdrawal %s of the merchant %q, and this account is the merchant %q",
 		orderID, withdrawal, other, noted).about(orderID, withdrawal).
 		hint("if the merchant's id has changed, record that", "journal", "adopt-merchant", other, "--reason", "TEXT")
+}
+
+// stayUnknown returns the error for a scan that failed: the unknown orders stay unknown.
+func stayUnknown(unknown []string, err error) error {
+	again := NewHint("run this again")
+	if own, ok := errors.AsType[*Error](err); ok && (own.Kind == Conflict || own.Kind == Refused) {
+		again = own.Hint // another reading will find out no more
+	}
+	switch len(unknown) {
+	case 0:
+		return err
+	case 1:
+		return failed(Unknown, "order %s stays unknown: %w", unknown[0], err).about(unknown[0], "").
+			hint("do not send it again; "+again.Text, again.Command...)
+	}
+	e := failed(Unknown, "%d orders stay unknown: %w", len(unknown), err)
+	e.OrderIDs = unknown
+	return e.hint("do not send them again; "+again.Text, again.Command...)
 }

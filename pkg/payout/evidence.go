@@ -138,21 +138,6 @@ func differs(o Order, r record) string {
 	return ""
 }
 
-// uncompared says which fields of a record cannot be compared with what was sent; empty: none.
-func (s *Sender) uncompared(c Content, r record) string {
-	unread := slices.DeleteFunc([]string{"currency", "amount", "address", "external_id", "memo"},
-		func(field string) bool { return !slices.Contains(r.unread, field) })
-	if len(unread) > 0 {
-		return fmt.Sprintf("the %s of withdrawal %s cannot be read, and was not compared with the order",
-			strings.Join(unread, " and the "), r.id)
-	}
-	if !sameUnit(r.amount, c.Amount) {
-		return fmt.Sprintf("the service shows the amount as %s, and the order as %s: the two cannot be compared",
-			s.money.Format(r.amount), s.money.Format(c.Amount))
-	}
-	return ""
-}
-
 func sameUnit(a, b api.Amount) bool { return sameCurrency(a.Unit(), b.Unit()) }
 
 func sameCurrency(a, b api.Currency) bool {

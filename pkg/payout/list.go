@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
-	"maps"
-	"slices"
 	"time"
 
 	"example.com/till/internal/journal"
@@ -356,73 +354,53 @@ func givenUp(why *lack) error {
 // completely is for readUntil: any complete reading is enough.
 func completely(*reading, *lack) (bool, error) { return true, nil }
 
-// ask reads the list until two complete readings in a row agree about the orders that are sought. Every
-// decision that depends on whether an order is on the list relies on that. A record counts if any of the
-// readings showed it.
-func (s *Sender) ask(ctx context.Context, q *question) (answer, error) {
-	var err error
-	if q.accepted, err = s.ledger.Exceptions(ctx); err != nil {
-		return answer{}, err
-	}
-	if len(q.acceptedOrders()) > 0 { // they may be older than anything that the journal has
-		q.from = ""
-	}
-	from, since, must, err := s.checkedStart(ctx, q.from)
-	if err != nil {
-		return answer{}, err
-	}
-	var now, before, complete *answer // of the last two readings, and of the last complete one
-	earlier := newAnswer()            // of all readings
-	var last *reading
-	agree := false
-	err = s.readUntil(ctx, func(status journal.AccountStatus) (r *reading, err error) {
-		if now != nil {
-			earlier = now.with(earlier)
-		}
-		before = now
-		fresh := newAnswer()
-		fresh.noted = status.Merchant
-		now, r = &fresh, &reading{filter: api.WithdrawalFilter{From: from}, sought: q.sought}
-		last = r
-		r.newest, err = s.witness(ctx, status.Newest, since, q.sought)
-		r.see = func(w listed) bool { q.see(now, w, r.foreign(w)); return true }
-		return r, err
-	}, func(r *reading, why *lack) (bool, error) {
-		if now.lack = why; from != "" && slices.ContainsFunc(must, func(id string) bool { return !r.has(id) }) {
-			from, now, complete, agree = "", nil, nil, false // the service understands the time in another way, so its list is read whole
-			return false, nil
-		}
-		known, err := s.ledger.ByWithdrawal(ctx, slices.Concat(slices.Collect(maps.Keys(now.nameless)), slices.Concat(slices.Collect(maps.Values(now.alike))...)))
-		for id := range known {
-			delete(now.nameless, id)
-		}
-		for id, withdrawals := range now.alike {
-			now.alike[id] = slices.DeleteFunc(withdrawals, func(id string) bool { _, is := known[id]; return is })
-		}
-		last := before
-		if why == nil {
-			last, complete = complete, now
-		}
-		agree = last != nil && last.agrees(*now, q.sought)
-		return agree, err
-	})
-	switch {
-	case rejects(err) && last.accepted.NoList && before == nil && since == "": // it shows nothing, as a person has accepted
-		found := newAnswer()
-		found.none = true
-		return found, nil
-	case err != nil && (!agree || now.lack == nil):
-		return answer{}, notShown(err)
-	}
-	found := now.with(earlier)
-	found.unproven = err // what is on the list is there, even if the list cannot prove what is not
-	return found, nil
-}
-
 // notShown returns the error for a list that the service refuses to show. Any other error stays as it is.
 func notShown(err error) error {
 	if rejects(err) {
 		return unproven("the service does not show its list: "+err.Error(), err)
 	}
 	return err
+}
+
+// othersApply reports whether other machines apply plans from the same journal. The orders that they send
+// make readings differ, until they have finished.
+func (s *Sender) othersApply(ctx context.Context) bool {
+	if !s.ledger.Journal().Shared() {
+		return false
+	}
+	living, err := s.ledger.Journal().Appliers(ctx)
+	return err == nil && len(living) > 1
+}
+
+// errLookupTimeout is the cause of a context that LookupTimeout has ended.
+var errLookupTimeout = errors.New("lookup_timeout has passed")
+
+// limitLookup returns a context for readings, which LookupTimeout ends.
+func (s *Sender) limitLookup(ctx context.Context) (context.Context, context.CancelFunc) {
+	if s.options.LookupTimeout == 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, s.options.LookupTimeout, errLookupTimeout)
+}
+
+// tooLong replaces the error of readings that LookupTimeout has ended. It says how far the last one came.
+func (s *Sender) tooLong(ctx context.Context, err error, last *reading) error {
+	if err == nil || context.Cause(ctx) != errLookupTimeout {
+		return err
+	}
+	return failed(ReadFailed, "the service's list could not be read completely within %s (lookup_timeout): it had shown %d withdrawals then, of %d that it counts",
+		s.options.LookupTimeout, len(last.ids), last.total).because(err).
+		hint("run it again, or give it more time with lookup_timeout in the profile")
+}
+
+func (s *Sender) rest(ctx context.Context, pause time.Duration) error {
+	if s.pause != nil {
+		return s.pause(ctx, pause)
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(pause):
+		return nil
+	}
 }

@@ -5,52 +5,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"example.com/till/internal/journal"
 	"example.com/till/pkg/api"
 )
-
-// A question is what the service's list is asked: about which orders.
-type question struct {
-	sender   *Sender
-	sought   map[int64]*api.CreateWithdrawal // what was sent or is to be sent, by order id; there may be a million
-	cut      map[int64]int64                 // their order ids by what is left of them in 32 bits
-	unknown  []string                        // those of them that are unknown
-	from     string                          // how far back the list is read for them
-	accepted journal.Exceptions              // what a person has accepted of the list when it is asked
-
-	// Before orders are sent:
-	status  journal.AccountStatus
-	never   bool // only what is unknown, or what a person has accepted, is looked up
-	unasked bool // an order that counts as not taken is not asked about; if the list has it, it becomes unknown
-	sends   bool // some are to be sent
-}
-
-func (s *Sender) newQuestion(orders ...journal.Record) *question {
-	q := &question{sender: s, sought: map[int64]*api.CreateWithdrawal{}, cut: map[int64]int64{}, from: s.options.Since}
-	for _, o := range orders {
-		q.add(o)
-	}
-	return q
-}
-
-// add adds an order. If it is older than SinceTime, the list is read to its beginning.
-func (q *question) add(o journal.Record) {
-	w := requestOf(o.Order)
-	if q.seek(&w); o.State == StateUnknown {
-		q.unknown = append(q.unknown, o.OrderID)
-	}
-	q.from = q.sender.since(q.from, o)
-}
-
-func (q *question) seek(w *api.CreateWithdrawal) {
-	id := parseID(w.ExternalOrderID)
-	q.sought[id] = w
-	for _, n := range cutTo32(id) {
-		q.cut[n] = id
-	}
-}
 
 // newLookup returns the question before orders are sent. If the journal has lost records, the whole list is
 // read.
@@ -109,11 +69,6 @@ func (q *question) ask(ctx context.Context) (found answer, err error) {
 		return answer{}, stayUnknown(q.unknown, err)
 	}
 	return found, nil
-}
-
-// acceptedOrders returns which of the sought order ids are those of withdrawals that a person has accepted on the list.
-func (q *question) acceptedOrders() []string {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(q.accepted.OrderIDs)), func(id string) bool { return q.sought[parseID(id)] == nil })
 }
 
 // lookup asks the service's list for a withdrawal that it may have without the journal's knowledge. It reads
@@ -247,3 +202,18 @@ func (s *Sender) checkNew(ctx context.Context, w withdrawal, status journal.Acco
 // time as one of any zone, of which two are 26 hours apart at the most, or compare times as texts, and then
 // hide the rest of a day.
 const SinceMargin = 26 * time.Hour
+
+// uncompared says which fields of a record cannot be compared with what was sent; empty: none.
+func (s *Sender) uncompared(c Content, r record) string {
+	unread := slices.DeleteFunc([]string{"currency", "amount", "address", "external_id", "memo"},
+		func(field string) bool { return !slices.Contains(r.unread, field) })
+	if len(unread) > 0 {
+		return fmt.Sprintf("the %s of withdrawal %s cannot be read, and was not compared with the order",
+			strings.Join(unread, " and the "), r.id)
+	}
+	if !sameUnit(r.amount, c.Amount) {
+		return fmt.Sprintf("the service shows the amount as %s, and the order as %s: the two cannot be compared",
+			s.money.Format(r.amount), s.money.Format(c.Amount))
+	}
+	return ""
+}

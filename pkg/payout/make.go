@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -14,9 +13,7 @@ import (
 	"time"
 	"unicode"
 
-	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
-	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout/order"
 	"example.com/till/pkg/payout/sheet"
 )
@@ -54,73 +51,6 @@ type Made struct {
 	Below  []int    // the lines below the table of the input, which were not read
 	Unread []string // the columns of the input that were not read
 	Sheets []string // of a workbook of which nobody has chosen a sheet: the one that was read, and the others
-}
-
-// maxDetails is the most errors that are reported for a file. maxWarnings is the most warnings of one kind.
-const (
-	maxDetails  = 10_000
-	maxWarnings = 10
-)
-
-// details has some details of a file, and counts the others.
-type details struct {
-	list []Detail
-	more int
-}
-
-func (d *details) add(more ...Detail) { d.addUpTo(maxDetails, more...) }
-
-func (d *details) addUpTo(most int, more ...Detail) {
-	fits := min(len(more), most-len(d.list))
-	d.list, d.more = append(d.list, more[:fits]...), d.more+len(more)-fits
-}
-
-// of returns e with all details.
-func (d *details) of(e *Error) error {
-	slices.SortStableFunc(d.list, func(a, b Detail) int { return cmp.Compare(a.Line, b.Line) })
-	if d.more > 0 {
-		d.list = append(d.list, Detail{Message: fmt.Sprintf("and %d more", d.more)})
-	}
-	e.Details = d.list
-	return e
-}
-
-// maker is the state of one MakePlan.
-type maker struct {
-	PlanInput
-	ledger *journal.Ledger
-	ctx    context.Context
-	money  money.Registry
-	made   Made
-
-	grouped    *sheet.Row // the first one whose point may separate thousands; nil: none
-	plainPoint bool       // another amount has a point that does not
-
-	rows  []inputRow
-	marks []bool // which of them are warned about; nil: none
-	coins []coin // those of the rows
-	wrong details
-	tally *money.Tally
-	over  details           // what exceeds the limits
-	first *money.LimitError // of these
-	warn  warnings
-}
-
-// An inputRow is a row of the input. A file may have a million, so it is small.
-type inputRow struct {
-	id    int64 // its order id; 0: it has none yet
-	minor int64
-	key   order.Key                                 // of its content
-	texts string                                    // those of its columns from the address on, one after the other
-	ends  [sheet.Columns - sheet.Address - 1]uint16 // of all but the last; see maxRow
-	line  uint32
-	coin  uint32 // index of maker.coins
-}
-
-// A coin is the currency of a row, and the unit of its amount.
-type coin struct {
-	currency, unit api.Currency
-	total          int // index of the unit's total
 }
 
 // MakePlan reads an input, checks every row of it, and writes a plan. If the input is wrong, the error is an
@@ -264,81 +194,6 @@ func (m *maker) refusal() error {
 	}
 	return m.over.of(refused(m.first.Rule, "%s %s", m.Name, what).hint(m.first.Advice, m.first.Command...))
 }
-
-func (m *maker) exceeds(limit *money.LimitError, why Detail) {
-	m.over.add(why)
-	m.first = cmp.Or(m.first, limit)
-}
-
-// checked checks a row against the limits, and counts it. Of a wrong row it returns only the order id, which
-// another row may have too.
-func (m *maker) checked(r *parsedRow) inputRow {
-	row := inputRow{id: parseID(r.row.ExternalOrderID), line: uint32(r.line)}
-	if r.wrong != nil {
-		m.wrong.add(r.wrong...)
-		return row
-	}
-	pays := money.Payment(contentOf(r.row.CreateWithdrawal))
-	if limit, broken := errors.AsType[*money.LimitError](m.tally.Add(pays)); broken {
-		m.exceeds(limit, Detail{Line: r.line, Field: limit.Field, Message: sheet.Shorten(limit.Error())})
-	}
-	m.made.Plan.count(r.row, m.money.DecimalsOf(r.row.Amount.Kind, r.row.Amount.Code))
-	row.minor, row.key, row.coin = r.row.Amount.Minor, r.key, m.coinOf(&r.row)
-	row.pack(&r.row)
-	return row
-}
-
-// coinOf returns the index of a row's coin. The row was counted in the totals.
-func (m *maker) coinOf(r *PlanRow) uint32 {
-	u := r.Amount.Unit()
-	i := slices.IndexFunc(m.coins, func(c coin) bool { return c.currency == r.Currency && c.unit == u })
-	if i < 0 {
-		total := slices.IndexFunc(m.made.Totals, func(t Total) bool { return t.Amount.SameUnit(api.Big(r.Amount)) })
-		i, m.coins = len(m.coins), append(m.coins, coin{r.Currency, u, total})
-	}
-	return uint32(i)
-}
-
-// pack keeps the texts of a row, and returns how many bytes they have.
-func (r *inputRow) pack(row *PlanRow) int {
-	all := make([]byte, 0, 256)
-	for i, text := range row.Texts(&row.Address, &row.Memo, &row.Callback) {
-		r.ends[max(i-1, 0)] = uint16(len(all)) // the first is written twice
-		all = append(all, *text...)
-	}
-	r.texts = string(all)
-	return len(all)
-}
-
-func (r *inputRow) address() string { return r.texts[:r.ends[0]] }
-func (r *inputRow) memo() string    { return r.texts[r.ends[0]:r.ends[1]] }
-
-// planRow returns a row as it is planned.
-func (m *maker) planRow(i int) PlanRow {
-	r := &m.rows[i]
-	c := m.coins[r.coin]
-	row := PlanRow{Line: int(r.line), Warned: m.marks != nil && m.marks[i]}
-	row.Currency, row.Amount = c.currency, api.Amount{Kind: c.unit.Kind, Code: c.unit.Code, Minor: r.minor}
-	if r.id != 0 {
-		row.ExternalOrderID = formatID(r.id)
-	}
-	texts, from := row.Texts(&row.Address, &row.Memo, &row.Callback), uint16(0)
-	for i, end := range r.ends {
-		*texts[i], from = r.texts[from:end], end
-	}
-	*texts[len(r.ends)] = r.texts[from:]
-	return row
-}
-
-func parseID(text string) int64 {
-	if text == "" { // it is derived later: an error for each row would take memory
-		return 0
-	}
-	id, _ := strconv.ParseInt(text, 10, 64) // checked by parse
-	return id
-}
-
-func formatID(id int64) string { return strconv.FormatInt(id, 10) }
 
 // doubled returns an error for each row with the order id of an earlier row.
 func (m *maker) doubled() (wrong []Detail) {

@@ -1,6 +1,11 @@
 package payout
 
-import "example.com/till/pkg/payout/order"
+import (
+	"strconv"
+
+	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout/order"
+)
 
 // These types are those of package order.
 type (
@@ -34,3 +39,24 @@ const (
 
 // States returns all states.
 func States() []State { return order.States() }
+
+func parseID(text string) int64 {
+	if text == "" { // it is derived later: an error for each row would take memory
+		return 0
+	}
+	id, _ := strconv.ParseInt(text, 10, 64) // checked by parse
+	return id
+}
+
+func formatID(id int64) string { return strconv.FormatInt(id, 10) }
+
+// contentOf returns what decides whether a request and another one are the same.
+func contentOf(r api.CreateWithdrawal) Content {
+	return Content{Currency: r.Currency, Amount: r.Amount, Address: r.Address, Memo: r.Memo}
+}
+
+// requestOf returns the request for an order in the journal.
+func requestOf(o Order) api.CreateWithdrawal {
+	return api.CreateWithdrawal{Currency: o.Currency, Amount: o.Amount, Address: o.Address, Memo: o.Memo, Callback: o.Callback,
+		ExternalOrderID: o.OrderID}
+}

@@ -50,3 +50,10 @@ func (s *Sender) outcomeOf(c call) journal.Outcome {
 	}
 	return out
 }
+
+// A call is the result of a call that has ended.
+type call struct {
+	id   string // the id in the service's answer
+	err  error
+	left bool // counted in underWay until its outcome is recorded
+}

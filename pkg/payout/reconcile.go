@@ -2,7 +2,6 @@ package payout
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -182,24 +181,6 @@ func (s *Sender) toReconcile(ctx context.Context, orderIDs []string) (orders []j
 	return orders, nil
 }
 
-// stayUnknown returns the error for a scan that failed: the unknown orders stay unknown.
-func stayUnknown(unknown []string, err error) error {
-	again := NewHint("run this again")
-	if own, ok := errors.AsType[*Error](err); ok && (own.Kind == Conflict || own.Kind == Refused) {
-		again = own.Hint // another reading will find out no more
-	}
-	switch len(unknown) {
-	case 0:
-		return err
-	case 1:
-		return failed(Unknown, "order %s stays unknown: %w", unknown[0], err).about(unknown[0], "").
-			hint("do not send it again; "+again.Text, again.Command...)
-	}
-	e := failed(Unknown, "%d orders stay unknown: %w", len(unknown), err)
-	e.OrderIDs = unknown
-	return e.hint("do not send them again; "+again.Text, again.Command...)
-}
-
 // Settled is the result of reconciling a run.
 type Settled struct {
 	// Results has the orders that were unknown, whose state has changed, that are in conflict, or that are
@@ -310,4 +291,16 @@ func (s *Sender) settleInRun(ctx context.Context, o journal.Record, found answer
 		settled.Results = append(settled.Results, r)
 	}
 	return nil
+}
+
+// roundedUp formats a time to wait in whole minutes, or in seconds if it is less than a minute.
+func roundedUp(d time.Duration) string {
+	if d <= time.Minute {
+		return fmt.Sprintf("%ds", (d+time.Second-1)/time.Second)
+	}
+	minutes := (d + time.Minute - 1) / time.Minute
+	if minutes > 120 {
+		return fmt.Sprintf("%dh%dm", minutes/60, minutes%60)
+	}
+	return fmt.Sprintf("%dm", minutes)
 }

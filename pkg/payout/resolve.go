@@ -231,18 +231,6 @@ func (s *Sender) checkNotSent(ctx context.Context, c Checked) (Checked, error) {
 	return c, nil
 }
 
-// roundedUp formats a time to wait in whole minutes, or in seconds if it is less than a minute.
-func roundedUp(d time.Duration) string {
-	if d <= time.Minute {
-		return fmt.Sprintf("%ds", (d+time.Second-1)/time.Second)
-	}
-	minutes := (d + time.Minute - 1) / time.Minute
-	if minutes > 120 {
-		return fmt.Sprintf("%dh%dm", minutes/60, minutes%60)
-	}
-	return fmt.Sprintf("%dm", minutes)
-}
-
 // Resolve records a decision that Check has accepted. It refuses the decision if an order has changed since
 // then, for example while a person was asked. The order may have been sent again, and the decision is not
 // about that attempt.

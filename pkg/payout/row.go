@@ -1,6 +1,7 @@
 package payout
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -245,4 +246,27 @@ func (f *faults) validate(r api.CreateWithdrawal) {
 		}
 		f.add(col, sheet.Shorten(invalid.Why))
 	}
+}
+
+// checked checks a row against the limits, and counts it. Of a wrong row it returns only the order id, which
+// another row may have too.
+func (m *maker) checked(r *parsedRow) inputRow {
+	row := inputRow{id: parseID(r.row.ExternalOrderID), line: uint32(r.line)}
+	if r.wrong != nil {
+		m.wrong.add(r.wrong...)
+		return row
+	}
+	pays := money.Payment(contentOf(r.row.CreateWithdrawal))
+	if limit, broken := errors.AsType[*money.LimitError](m.tally.Add(pays)); broken {
+		m.exceeds(limit, Detail{Line: r.line, Field: limit.Field, Message: sheet.Shorten(limit.Error())})
+	}
+	m.made.Plan.count(r.row, m.money.DecimalsOf(r.row.Amount.Kind, r.row.Amount.Code))
+	row.minor, row.key, row.coin = r.row.Amount.Minor, r.key, m.coinOf(&r.row)
+	row.pack(&r.row)
+	return row
+}
+
+func (m *maker) exceeds(limit *money.LimitError, why Detail) {
+	m.over.add(why)
+	m.first = cmp.Or(m.first, limit)
 }

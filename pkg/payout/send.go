@@ -273,13 +273,6 @@ func (s *Sender) deliver(
 	return err
 }
 
-// A call is the result of a call that has ended.
-type call struct {
-	id   string // the id in the service's answer
-	err  error
-	left bool // counted in underWay until its outcome is recorded
-}
-
 // latest is the most time that may pass between the record and the first byte. If the process was suspended
 // for longer, others may have changed its record meanwhile.
 const latest = 5 * time.Second

@@ -108,17 +108,6 @@ func New(client *api.Client, j *Journal, account string, o Options) (*Sender, er
 	}, nil
 }
 
-// contentOf returns what decides whether a request and another one are the same.
-func contentOf(r api.CreateWithdrawal) Content {
-	return Content{Currency: r.Currency, Amount: r.Amount, Address: r.Address, Memo: r.Memo}
-}
-
-// requestOf returns the request for an order in the journal.
-func requestOf(o Order) api.CreateWithdrawal {
-	return api.CreateWithdrawal{Currency: o.Currency, Amount: o.Amount, Address: o.Address, Memo: o.Memo, Callback: o.Callback,
-		ExternalOrderID: o.OrderID}
-}
-
 func (s *Sender) decimals(a api.Amount) int64 {
 	return int64(s.money.DecimalsOf(a.Kind, a.Code))
 }
@@ -216,3 +205,74 @@ func rejects(err error) bool {
 }
 
 func keyOrRate(status int) bool { return status == 401 || status == 403 || status == 429 }
+
+func checkPolicy(a approval.Policy) error {
+	switch {
+	case a.Required < 0:
+		return failed(Invalid, "payout.New: %d approvals cannot be required", a.Required).
+			hint("give the number of persons, from 0 on")
+	case a.Required > 0 && a.Approvers.Path == "":
+		return failed(Invalid, "payout.New: approvals are required, and there are no approvers").
+			hint("read them with approval.ParseApprovers")
+	}
+	return nil
+}
+
+// budgets returns the limits that add up over time, those of a month first, because they last longer.
+func (s *Sender) budgets() (all []journal.Budget) {
+	zone := s.options.TimeZone
+	for _, most := range s.options.Limits.MaxPerMonth {
+		all = append(all, journal.Budget{Most: most, Month: true, Zone: zone})
+	}
+	for _, most := range s.options.Limits.MaxPerDay {
+		all = append(all, journal.Budget{Most: most, Zone: zone})
+	}
+	return all
+}
+
+// mayLeave refuses totals that would exceed what is left for the day or month, and everything if the account
+// is frozen.
+func (s *Sender) mayLeave(ctx context.Context, totals []Total) error {
+	freezes, err := s.ledger.Freezes(ctx)
+	if err != nil {
+		return err
+	}
+	if n := len(freezes); n > 0 && freezes[n-1].Frozen {
+		return &journal.Error{Kind: journal.Frozen, Account: s.Account(), Freeze: freezes[n-1]}
+	}
+	amounts := make([]api.BigAmount, len(totals))
+	for i, t := range totals {
+		amounts[i] = t.Amount
+	}
+	return s.notAllowed(s.ledger.WithinBudgets(ctx, s.budgets(), amounts))
+}
+
+// notAllowed explains why an account cannot send what was to be claimed: of a budget, what is left, and when
+// there is more.
+func (s *Sender) notAllowed(err error) error {
+	if !errors.Is(err, journal.OverBudget) {
+		return accountChanged(err)
+	}
+	over := journal.AsError(err).Over
+	name, left := "max_per_day", over.Left
+	if over.Budget.Month {
+		name = "max_per_month"
+	}
+	if left.Compare(api.Sum{}) < 0 {
+		left = api.Sum{}
+	}
+	format := func(minor api.Sum) string {
+		return s.money.FormatBig(api.BigAmount{Kind: over.Amount.Kind, Code: over.Amount.Code, Minor: minor})
+	}
+	return refused(RuleLimit, "%s is more than is left of %s (%s): %s until %s", format(over.Amount.Minor), name,
+		format(api.SumOf(over.Budget.Most.Minor)), format(left), over.Until.Format(time.RFC3339)).
+		hint("send less, wait until then, or raise " + name + " of the profile")
+}
+
+// otherContent refuses an order that the journal has with other content.
+func (s *Sender) otherContent(o journal.Record, c Content, another string) error {
+	e := refused(RuleOrderID, "order %s is %s in the journal with other content: %s, and not %s", o.OrderID,
+		stateText(o.State), describeSent(s.money, o.Order), describe(s.money, c))
+	e.Hint = insteadOf(o, another)
+	return e
+}

@@ -149,15 +149,3 @@ func (t *Tally) addBefore(s journal.Sum) {
 		t.Last = s.Last
 	}
 }
-
-// addTotal adds to the total of a unit.
-func addTotal(totals []Total, more Total) []Total {
-	for i := range totals {
-		if totals[i].Amount.SameUnit(more.Amount) {
-			totals[i].Amount.Minor.Plus(more.Amount.Minor)
-			totals[i].Rows += more.Rows
-			return totals
-		}
-	}
-	return append(totals, more)
-}

@@ -18,61 +18,6 @@ import (
 	"example.com/till/pkg/payout/sheet"
 )
 
-// The kinds of warning, the worst first.
-const (
-	pointOfThousands = iota
-	lookAlikes
-	underWay
-	paidInstead
-	changedAddress
-	movedAmount
-	outlier
-	newPayee
-	doubtful
-	likeUnknown
-	likeAccepted
-	identical
-	newAddress
-	sameAddress
-	kinds
-)
-
-// warnings has some warnings of each kind, and counts the others.
-type warnings [kinds]details
-
-func (w *warnings) add(kind int, d Detail) { w[kind].addUpTo(maxWarnings, d) }
-
-// about adds a warning about a row. A person who reads the plan finds the row marked.
-func (m *maker) about(kind, i int, format string, args ...any) {
-	r := &m.rows[i]
-	m.warn.add(kind, Detail{Line: int(r.line), Message: fmt.Sprintf(format, args...), OrderID: formatID(r.id)})
-	if kind == newAddress || kind == sameAddress {
-		return
-	}
-	if m.marks == nil {
-		m.marks = make([]bool, len(m.rows))
-	}
-	m.marks[i] = true
-}
-
-// told returns all warnings.
-func (w *warnings) told() (all []Detail) {
-	for kind, what := range [kinds]string{"with a point that may separate thousands", "to addresses that look like another one", "about a run that is being applied",
-		"gone from the file, and paid in the last run",
-		"to other addresses than in the last run", "of amounts far from those of the last run", "far from the usual amount",
-		"of payees that the last runs do not have", "to addresses that look wrong",
-		"identical to an order with an unknown outcome, or to its address", "identical to an order that was accepted or planned before", "identical to an earlier one",
-		"to addresses that are new", "to the address of an earlier one"} {
-		all = append(all, w[kind].list...)
-		if n := w[kind].more; n == 1 {
-			all = append(all, Detail{Message: "one more row is " + what})
-		} else if n > 1 {
-			all = append(all, Detail{Message: fmt.Sprintf("%d more rows are %s", n, what)})
-		}
-	}
-	return all
-}
-
 // warnings warns of rows that are allowed, but rarely intended.
 func (m *maker) warnings() error {
 	m.warnRows()
@@ -359,20 +304,6 @@ func (l *Ledger) Alike(ctx context.Context, p *Plan, added []Currency) (found []
 	return slices.DeleteFunc(m.warn.told(), said), err
 }
 
-// maker returns a maker with the rows of the plan.
-func (p *Plan) maker(added []Currency) *maker {
-	m := &maker{money: registryOf(added), made: Made{Plan: &Plan{Batch: p.Batch, Since: p.Since, Layout: p.Layout, decimals: decimals{}}}, rows: make([]inputRow, len(p.Rows)),
-		marks: make([]bool, len(p.Rows))}
-	for i, r := range p.Rows {
-		m.made.Plan.count(r, m.money.DecimalsOf(r.Amount.Kind, r.Amount.Code))
-		m.rows[i] = inputRow{id: parseID(r.ExternalOrderID), minor: r.Amount.Minor, key: contentOf(r.CreateWithdrawal).Key(),
-			line: uint32(r.Line), coin: m.coinOf(&r)}
-		m.rows[i].pack(&r)
-		m.marks[i] = r.Warned
-	}
-	return m
-}
-
 // findings adds what the rows alone prove.
 func (p *Plan) findings(m *maker) []Detail {
 	m.warnRows()
@@ -429,21 +360,4 @@ func (m *maker) warnSameAddress(p *Plan) {
 		}
 		seen[m.rows[i].key] = true
 	}
-}
-
-// maxLife is the longest time in which the run of a plan can begin. Who approved a plan has forgotten it by then.
-const maxLife = 30 * 24 * time.Hour
-
-// clockSlack is how far the clock of the machine that made a plan may be ahead.
-const clockSlack = 24 * time.Hour
-
-// CheckLife refuses a plan whose run could begin for more than 30 days.
-func (p *Plan) CheckLife(now time.Time) error {
-	switch {
-	case p.Expires.Sub(p.Made) > maxLife:
-		return p.changed("it expires at %s, more than 30 days after it was made", p.Expires.Format(time.RFC3339))
-	case p.Made.Sub(now) > clockSlack:
-		return p.changed("it says that it is made at %s, which is not yet over", p.Made.Format(time.RFC3339))
-	}
-	return nil
 }
