@@ -222,7 +222,7 @@ var patches = []overlay.Patch{
 	{File: "internal/journal/transition.go", Old: `
 	case e.About != nil && o.movedOn(*e.About):`, New: `
 	case e.About != nil && o.movedOn(*e.About) && !mutant("decide-blind"):`},
-	{File: "internal/journal/ledger.go", Old: `
+	{File: "internal/journal/finish.go", Old: `
 	if others > 0 {
 		return &Error{Kind: AccountChanged, Account: a`, New: `
 	if others > 0 && !mutant("first-keys") {

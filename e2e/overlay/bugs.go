@@ -98,7 +98,7 @@ func Bugs() []Patch {
 `},
 
 		// Of the journal.
-		{"internal/journal/tx.go", `
+		{"internal/journal/commit.go", `
 		if p.err != nil {
 			var none T
 `, `
@@ -143,7 +143,7 @@ func (t *tx) lock(l *Ledger) (*lockedAccount, error) {
 			continue
 		}
 `},
-		{"internal/journal/types.go", `
+		{"internal/journal/ledger.go", `
 	at := t.clock()
 `, `
 	at := t.clock()

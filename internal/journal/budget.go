@@ -9,14 +9,6 @@ import (
 	"example.com/till/pkg/payout/order"
 )
 
-// A Budget is the most that may be claimed for an account in a day or in a month, and not definitely refused
-// since. What was claimed counts in the period in which its last attempt began, by the journal's clock.
-type Budget struct {
-	Most  api.Amount
-	Month bool           // a month, and not a day
-	Zone  *time.Location // in which the day or the month begins
-}
-
 // Period returns the beginning of the day or month that a moment is in, and of the next one.
 func (b Budget) Period(at time.Time) (from, to time.Time) {
 	year, month, day := at.In(b.Zone).Date()
@@ -24,14 +16,6 @@ func (b Budget) Period(at time.Time) (from, to time.Time) {
 		return period.Midnight(year, month, 1, b.Zone), period.Midnight(year, month+1, 1, b.Zone)
 	}
 	return period.Midnight(year, month, day, b.Zone), period.Midnight(year, month, day+1, b.Zone)
-}
-
-// An Overrun says which budget an amount exceeds.
-type Overrun struct {
-	Budget Budget
-	Amount api.BigAmount
-	Left   api.Sum // of the budget, in minor units; negative: it was lowered since
-	Until  time.Time
 }
 
 // counts returns how many times an order counts in a budget: once if it was claimed and not definitely refused

@@ -3,51 +3,10 @@ package journal
 import (
 	"context"
 	"errors"
-	"time"
 
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout/order"
 )
-
-// A Claim asks for the right to send a withdrawal.
-type Claim struct {
-	Row
-	Key      string // fingerprint
-	Decimals int64  // decimals of the amount as it is shown today; negative: unknown
-	// AllowDuplicate lets the same content be sent under several order ids while one of them is unknown.
-	AllowDuplicate bool
-	// Window is how long an order that was accepted or is under way keeps another one with the same content
-	// from being sent. It is for orders whose id was generated; 0 is for all others.
-	Window time.Duration
-	// NotRejected keeps a rejected order from being sent again.
-	NotRejected bool
-	// SameContent keeps an order that the journal has from being sent with other content.
-	SameContent bool
-	Run         string // the run that sends it and has recorded it; empty: none
-	// Batch is the batch of the run. If a newer run of it has begun by now, the claim is refused as
-	// BatchChanged.
-	Batch string
-	// Demand is the number of the demand under which the sender found that it may be sent. If another one is
-	// in force by now, the claim is refused as DemandChanged.
-	Demand  int64
-	Consent int64 // number of what approved it; 0: nothing had to
-	// Budgets are those of the account. If the amount exceeds one of them now, the claim is refused as
-	// OverBudget.
-	Budgets []Budget
-	// Skew is how far this machine's clock is ahead of the service's; nil: it is not known yet.
-	Skew *time.Duration
-
-	Known Record // the order when it was read before; it is read again only if it has changed
-}
-
-// A Ticket is the right to send one withdrawal once, with the content that it has.
-type Ticket struct {
-	Began time.Time // when the claim was recorded, by this machine's clock
-	order Record    // after the claim
-}
-
-// Order returns the order to send. It is the record that is on the disk.
-func (ticket Ticket) Order() order.Order { return ticket.order.Order }
 
 // Claim records that a withdrawal is being sent, and returns the right to send it. When it returns a ticket,
 // the record is on the disk. If there is none, an Error of the kind Exists or Duplicate says

@@ -111,10 +111,6 @@ func (j *Journal) copyTo(ctx context.Context, place string) (err error) {
 	}))
 }
 
-// copiedTables are those with records of accounts.
-var copiedTables = []string{"accounts", "keys", "orders", "attempts", "events", "runs", "run_rows", "demands", "approvals", "consents",
-	"consent_approvals", "acceptances", "spent"}
-
 // copyTable copies a table from another journal.
 func (t *tx) copyTable(ctx context.Context, from *sql.Conn, table string) error {
 	rows, err := from.QueryContext(ctx, "SELECT * FROM "+table)
@@ -149,19 +145,6 @@ func (t *tx) copyTable(ctx context.Context, from *sql.Conn, table string) error 
 // differs if a backup was restored as a new one. The other counts how often the journal was opened for writing.
 // The lock file, which backups leave out, has the count too. It is higher there if a backup was written over the
 // journal's file, and gone if somebody has cleared the directory before that.
-
-// Restored reports whether the journal may lack orders that were sent for the account.
-func (l *Ledger) Restored(ctx context.Context) (bool, error) {
-	t := l.j.read(ctx)
-	restored := t.restored(l.number(t))
-	return restored, t.err
-}
-
-func (t *tx) restored(account int64) bool {
-	return one[bool](t, `SELECT restored > coalesce((SELECT checked FROM accounts WHERE id = ?1), 0) FROM till_journal`, account)
-}
-
-const markRestored = `UPDATE till_journal SET restored = restored + 1`
 
 // noteRestored notes that the journal is restored. more is what else it sets.
 func (j *Journal) noteRestored(ctx context.Context, more string, args ...any) error {

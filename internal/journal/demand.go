@@ -6,7 +6,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"example.com/till/pkg/api"
@@ -28,12 +27,6 @@ type Demand struct {
 	Host      string
 	Reason    string // why a person has set it; empty: a profile demands it
 	Number    int64  // of its record; 0: there is none
-}
-
-// LowerCase returns a unit in the form in which units that differ only in case are one.
-func LowerCase(unit api.Currency) api.Currency {
-	unit.Code = strings.ToLower(unit.Code)
-	return unit
 }
 
 // Need returns how many persons must approve a send with these totals, which are by unit.

@@ -132,3 +132,10 @@ func withoutContent(place string) error {
 	return &Error{Kind: Broken, Place: place, Err: fs.ErrNotExist,
 		Msg: "is empty (0 bytes): nothing was recorded in it; if something was paid from it, put a copy of the journal in its place; otherwise correct its name (see its origin: till config show), or send with it as it is"}
 }
+
+var errDamaged = errors.New("the file is damaged")
+
+// sharedError returns the error for a journal on a file system that is shared.
+func sharedError(name string) error {
+	return fmt.Errorf("it is on a shared file system (%s), where locks and syncs cannot be trusted; name a file on a local disk (a container needs a named volume), or a PostgreSQL database", name)
+}

@@ -157,11 +157,6 @@ func checkWay(path string) error {
 		"or keep it in a directory of your own", bad.Path, bad.Why, advice)
 }
 
-// sharedError returns the error for a journal on a file system that is shared.
-func sharedError(name string) error {
-	return fmt.Errorf("it is on a shared file system (%s), where locks and syncs cannot be trusted; name a file on a local disk (a container needs a named volume), or a PostgreSQL database", name)
-}
-
 // logIsOverwritten reports whether the log does not begin as one of SQLite, which takes it for an empty one then.
 func logIsOverwritten(path string) bool {
 	f, err := os.Open(path + logFile)

@@ -26,19 +26,6 @@ func (l *Ledger) Finish(ctx context.Context, ticket Ticket, out Outcome) (Record
 	return order()
 }
 
-// allows returns an error if the attempt of a ticket cannot end in this way.
-func (ticket Ticket) allows(out Outcome) error {
-	switch {
-	case !ticket.order.Attempted():
-		return errors.New("an outcome needs the ticket of an attempt")
-	case out.Ending == order.UnderWay:
-		return errors.New("an attempt that is under way has not ended")
-	case out.Ending == order.WasAccepted && out.Withdrawal == "":
-		return errNoID
-	}
-	return nil
-}
-
 func (t *tx) finish(ticket Ticket, out Outcome) (Record, error) {
 	old := ticket.order
 	t.lockNumber(old.account)
@@ -56,18 +43,6 @@ func (t *tx) finish(ticket Ticket, out Outcome) (Record, error) {
 		t.untieKey(old.account, old.Key)
 	}
 	return now, err
-}
-
-// Evidence is what the service says about an order, on its list or in a single record.
-type Evidence struct {
-	OrderID    string
-	Withdrawal string
-	Key        string // fingerprint of the key that read the record; empty: not relevant
-	Dated      string // date of the record, in the service's format; empty: it has none
-	Differs    string // how the record differs from the order; empty: it does not
-	// Content is what the record was compared with. If the journal does not have the order, it is the content
-	// that the order is to have.
-	order.Content
 }
 
 // Settle records evidence, and returns the order after that. It does not change an order in conflict, about
@@ -135,21 +110,6 @@ func (l *Ledger) Show(ctx context.Context, withdrawals map[string]string) error 
 // mostShown is how many orders Show changes in one commit.
 const mostShown = 256
 
-// A Decision is what a person says about an order: either PaidAs or NotSent. An empty PaidAs does not mean
-// NotSent.
-type Decision struct {
-	OrderID string
-	PaidAs  string // the service's id of the withdrawal
-	NotSent bool   // needs a reason
-	Reason  string
-	// AlthoughDifferent accepts a withdrawal that differs from the order, or that belongs to another order.
-	// It needs a reason.
-	AlthoughDifferent bool
-	// About is the order when the decision was made; nil: its current state. A decision says nothing about
-	// what has happened to the order since.
-	About *Record
-}
-
 // Decide records a person's decision about an order that is unknown, in conflict, or already decided by a
 // person. If the service has ever shown the order, the decision that it was not sent is refused as Shown. It
 // is refused as OrderChanged if the order has changed since the decision was made.
@@ -212,4 +172,53 @@ func (l *Ledger) Reap(ctx context.Context) error {
 		}
 	}
 	return err
+}
+
+// holder returns the other order of the account that has a withdrawal's id; empty: none.
+func (t *tx) holder(account int64, withdrawal string, but int64) (orderID string) {
+	if withdrawal == "" {
+		return ""
+	}
+	return one[string](t, `SELECT order_id FROM orders WHERE account = ?1 AND withdrawal <> '' AND substr(withdrawal, 1, 200) = substr(?2, 1, 200) AND withdrawal = ?2 AND id <> ?3 ORDER BY id LIMIT 1`,
+		account, storable(withdrawal), but)
+}
+
+// current returns an order of the account. If the order's sender has died, the order becomes unknown
+// first. The order's state is empty if the journal does not have the order.
+func (t *tx) current(l *Ledger, orderID string) (Record, error) {
+	a, err := t.lock(l)
+	if err != nil {
+		return Record{}, err
+	}
+	for _, o := range load(t, `account = ?1 AND order_id = ?2`, a.id, orderID) {
+		return t.reap(o), nil
+	}
+	return Record{Order: order.Order{OrderID: orderID}, account: a.id}, nil
+}
+
+// tieKey ties a key to an account, in the commit that records that something is sent with it. A first key is
+// tied only if no other key is tied to the account, and this key to no other account.
+func (t *tx) tieKey(a *lockedAccount, fingerprint string) error {
+	// A key that is not noted counts as tied.
+	if !a.untied || one[int](t, `SELECT count(*) FROM keys WHERE account = ?1 AND fingerprint = ?2 AND answered = ''`, a.id, fingerprint) == 0 {
+		return nil
+	}
+	others := one[int](t, `SELECT count(*) FROM keys WHERE answered <> '' AND (account = ?1 AND fingerprint <> ?2 OR account <> ?1 AND fingerprint = ?2)`, a.id, fingerprint)
+	if others > 0 {
+		return &Error{Kind: AccountChanged, Account: a.Account, Msg: "was first used with another key meanwhile, or this key with another account"}
+	}
+	t.exec(`UPDATE keys SET answered = ?1 WHERE account = ?2 AND fingerprint = ?3`, t.now, a.id, fingerprint)
+	return nil
+}
+
+// untieKey lets a first key be used with another account again, if nothing that was sent for the account has
+// ever left this machine. An attempt has left it if the service answered about the key or the number of
+// calls. Then its event has a status.
+func (t *tx) untieKey(account int64, fingerprint string) {
+	n := t.exec(`UPDATE keys SET answered = '' WHERE account = ?1 AND fingerprint = ?2 AND how = '`+KeyFirst+`'
+		AND NOT EXISTS (SELECT 1 FROM orders JOIN attempts ON order_row = orders.id WHERE orders.account = ?1 AND outcome <> '`+string(order.SaidNothing)+`')
+		AND NOT EXISTS (SELECT 1 FROM orders JOIN events ON order_row = orders.id WHERE orders.account = ?1 AND events.status <> 0)`, account, fingerprint)
+	if n > 0 {
+		t.lockNumber(account).untied = true
+	}
 }

@@ -7,75 +7,11 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"encoding/binary"
-	"errors"
-	"sync"
+	"fmt"
 	"time"
 
 	"example.com/till/internal/place"
 )
-
-// A Journal is an open journal. It is safe for concurrent use.
-type Journal struct {
-	dialect dialect
-	shared  bool // it is in PostgreSQL
-	options Options
-	sender  int64 // number of this process's lock
-	db      *sql.DB
-
-	queueing sync.Mutex
-	queue    []*pending // writes that wait
-	commits  bool       // a goroutine is committing the queue
-
-	writing sync.Mutex // guards what follows
-	conn    *sql.Conn  // the connection that writes; nil: none, or it broke
-	held    bool       // sender's lock is held
-	sends   bool       // the lock was held at least once
-	stmts   map[string]*sql.Stmt
-
-	runs struct { // that this process is sending, with how often
-		sync.Mutex
-		sending map[string]int
-	}
-}
-
-// Options describe the process that opens a journal.
-type Options struct {
-	Now        func() time.Time
-	User, Host string // user and machine, for the record
-	// SinceBoot returns a clock that cannot be set, see SinceBoot; nil: there is none.
-	SinceBoot func() (boot string, since time.Duration)
-	Existing  bool // make no journal: if there is none, the error is an *Error with fs.ErrNotExist in its chain
-
-	ownClock bool // in tests, Now is also the clock of a database's server
-
-	wait  time.Duration // time to wait for other writers; 0: the default in sqlite.go
-	steps []string      // replaces the steps of schema.go
-}
-
-// dialect has the differences between the two kinds of journal. What only one of them has is a method of its
-// own, see Shared and file.
-type dialect interface {
-	// open opens the database and checks that it can be used, but neither reads nor changes its tables.
-	open(ctx context.Context) (*sql.DB, error)
-	// begin begins a transaction that writes, and commit makes it durable, or returns an error.
-	begin(ctx context.Context, conn *sql.Conn) error
-	commit(ctx context.Context, conn *sql.Conn) error
-	// rewrite translates a statement with ?1, ?2 ... and the types of SQLite to the dialect.
-	rewrite(query string) string
-	// tables returns a query that counts the tables named till_journal.
-	tables() string
-	// kept describes where the journal is kept in a way that no copy shares; empty: the system does not say it.
-	kept(t *tx) string
-	// hold takes a sender's lock until this process or this connection ends. holds reports whether any process
-	// holds one.
-	hold(ctx context.Context, conn *sql.Conn, sender int64) error
-	holds(t *tx, sender int64) bool
-	// place returns the journal's name, without a password.
-	place() string
-	// explain returns a sentence that says what is wrong and what to do.
-	explain(err error) string
-	close(db *sql.DB) error
-}
 
 // IsPostgres reports whether a name is the address of a database, rather than the name of a file.
 func IsPostgres(name string) bool { return place.IsPostgres(name) }
@@ -125,18 +61,6 @@ func usable(name string) error {
 	return nil
 }
 
-// Place returns the journal's name, without a password.
-func (j *Journal) Place() string { return j.dialect.place() }
-
-// Shared reports whether several machines can share the journal.
-func (j *Journal) Shared() bool { return j.shared }
-
-// file returns the journal's file; nil: it is in PostgreSQL.
-func (j *Journal) file() *sqliteDialect {
-	f, _ := j.dialect.(*sqliteDialect)
-	return f
-}
-
 // Close closes the journal and releases this process's lock.
 func (j *Journal) Close() error {
 	j.writing.Lock()
@@ -145,65 +69,10 @@ func (j *Journal) Close() error {
 	return j.dialect.close(j.db)
 }
 
-func (j *Journal) failed(err error) error {
-	if err == nil || AsError(err) != nil {
-		return err
-	}
-	if errors.Is(err, context.Canceled) {
-		return err
-	}
-	return &Error{Kind: Broken, Place: j.dialect.place(), Msg: j.dialect.explain(err), Err: err}
-}
-
 func randomNumber() int64 {
 	var b [8]byte
 	rand.Read(b[:])
 	return int64(binary.BigEndian.Uint64(b[:]) >> 2) // the largest numbers are for the range of a lock
-}
-
-func (j *Journal) connect(ctx context.Context) error {
-	if j.conn != nil {
-		return nil
-	}
-	conn, err := j.db.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	j.conn, j.stmts = conn, map[string]*sql.Stmt{}
-	if j.file() != nil {
-		if _, err = conn.ExecContext(ctx, writerSettings); err != nil {
-			j.disconnect()
-		}
-	}
-	return err
-}
-
-func (j *Journal) disconnect() {
-	for _, s := range j.stmts {
-		s.Close()
-	}
-	if j.conn != nil {
-		j.conn.Raw(func(any) error { return driver.ErrBadConn }) // not back into the pool: its session holds a lock
-		j.conn.Close()
-	}
-	j.conn, j.stmts, j.held = nil, nil, false
-}
-
-func (j *Journal) person() Person { return Person{j.options.User, j.options.Host} }
-
-// timeLayout formats times so that their texts sort by time.
-const timeLayout = "2006-01-02T15:04:05.000000Z"
-
-func stamp(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format(timeLayout)
-}
-
-func unstamp(text string) time.Time {
-	t, _ := time.Parse(timeLayout, text) // the zero time if text is empty
-	return t
 }
 
 // Hooks change how Open opens a journal, for the tests of other packages.
@@ -234,4 +103,76 @@ func openDB(ctx context.Context, c driver.Connector) *sql.DB {
 		c = wrap(c)
 	}
 	return sql.OpenDB(c)
+}
+
+// fillKeys fills in the hashes of contents and payees in the orders of an older journal.
+func (t *tx) fillKeys() {
+	for _, o := range load(t, `content = ''`) {
+		t.exec(`UPDATE orders SET content = ?1, payee = ?2 WHERE id = ?3`, o.Content.Key().String(), payee(o.Address), o.row)
+	}
+}
+
+// migrate makes the tables, or updates those of an older journal. The version has its own table, so that both
+// dialects store it in the same way. The changes of the tables and of the version are one commit.
+func (j *Journal) migrate(ctx context.Context) error {
+	j.writing.Lock()
+	defer j.writing.Unlock()
+	steps := j.options.steps
+	r := j.read(ctx)
+	if version, err := r.version(); err != nil || version == len(steps) {
+		return err
+	}
+	return j.failed(j.transact(ctx, func(t *tx) error { return t.migrate(steps) }))
+}
+
+func (t *tx) migrate(steps []string) error {
+	database, shared := t.j.dialect.(*postgresDialect)
+	if shared { // BEGIN IMMEDIATE does that for a file
+		database.exclude(t)
+	}
+	version, err := t.version()
+	if err != nil { // another process may have updated it meanwhile
+		return err
+	}
+	if version == 0 {
+		if shared {
+			t.fail(database.elsewhere(t))
+		}
+		t.script("CREATE TABLE till_journal (version BIGINT NOT NULL); INSERT INTO till_journal (version) VALUES (0)")
+	}
+	for _, step := range steps[version:] {
+		t.script(step)
+	}
+	current := len(steps) >= len(schema())
+	if current && version < len(schema()) {
+		t.fillKeys()
+	}
+	if f := t.j.file(); f != nil && f.lost { // this commit fills the log, so that nothing else would show the loss later
+		t.exec(markRestored)
+	}
+	t.exec("UPDATE till_journal SET version = ?1", len(steps))
+	if current {
+		t.exec(`UPDATE till_journal SET kept = ?1 WHERE kept = ''`, t.j.dialect.kept(t))
+	}
+	return nil
+}
+
+// version returns the version of the journal; 0 if there is none yet.
+func (t *tx) version() (version int, err error) {
+	if one[int](t, t.j.dialect.tables()) == 0 {
+		return 0, t.err
+	}
+	version = one[int](t, "SELECT version FROM till_journal")
+	msg := ""
+	switch known := len(t.j.options.steps); {
+	case t.err != nil:
+		return 0, t.err
+	case version > known:
+		msg = fmt.Sprintf("is of a newer version of till (%d, this one knows %d): use that version", version, known)
+	case version < 1:
+		msg = fmt.Sprintf("is damaged (its version is %d); restore a copy of it, and compare that with the service's list: till journal check", version)
+	default:
+		return version, nil
+	}
+	return 0, &Error{Kind: Broken, Place: t.j.Place(), Msg: msg}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"math/rand/v2"
 	"time"
 
 	"modernc.org/sqlite"
@@ -26,8 +25,6 @@ const (
 	turnByte   = gateByte + 2 // see begin
 )
 
-const pause = time.Millisecond // between two tries to get what other processes hold
-
 // enter takes the gate.
 func (d *sqliteDialect) enter(ctx context.Context) error {
 	got, err := patiently(ctx, d.wait, pause, func() (bool, error) { return d.locks.try(gateByte, false) })
@@ -40,30 +37,6 @@ func (d *sqliteDialect) enter(ctx context.Context) error {
 func (d *sqliteDialect) leave() error { return d.locks.free(gateByte) }
 
 var errLocked = errors.New("another process does not let go of its lock")
-
-// patiently tries something until it is done or fails, for at most about so long, and reports whether it is
-// done.
-func patiently(ctx context.Context, limit, pause time.Duration, try func() (done bool, err error)) (bool, error) {
-	for began := time.Now(); ; {
-		if done, err := try(); done || err != nil || time.Since(began) > limit {
-			return done, err
-		}
-		if err := rest(ctx, pause); err != nil {
-			return false, err
-		}
-	}
-}
-
-// rest waits for about this long. The time varies, so that two processes do not keep trying at the same
-// moments.
-func rest(ctx context.Context, about time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(about/2 + rand.N(about)):
-		return nil
-	}
-}
 
 // noWriter reports whether no process writes, including this one. The caller holds the gate, which a
 // process needs to begin to write.

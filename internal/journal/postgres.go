@@ -45,9 +45,6 @@ func (d *postgresDialect) place() string {
 // connectLimit is the time limit for a connection to the database.
 const connectLimit = 10 * time.Second
 
-// maxConnections is how many connections a process has: one that writes, and others that read.
-const maxConnections = 4
-
 func (d *postgresDialect) open(ctx context.Context) (*sql.DB, error) {
 	config, err := d.config()
 	if err != nil {
@@ -172,9 +169,6 @@ func onThisMachine(host string, port uint16) bool {
 	return err == nil && ip.IsLoopback() || strings.EqualFold(host, "localhost")
 }
 
-// commitLimit is the time limit for a commit. A machine that is gone may never answer.
-const commitLimit = 2 * time.Minute
-
 // begin names the isolation level, because the database can have another default. Reads after the lock on the
 // account must see what exists then.
 func (d *postgresDialect) begin(ctx context.Context, conn *sql.Conn) error {
@@ -191,15 +185,6 @@ func (d *postgresDialect) kept(t *tx) string {
 	}
 	return server + one[string](t, `SELECT 'database ' || d.oid || ', table ' || 'till_journal'::regclass::oid
 		FROM pg_catalog.pg_database d WHERE d.datname = current_database()`)
-}
-
-// broken reports whether an error means that the connection broke since it was last used.
-func broken(err error) bool {
-	var server *pgconn.PgError
-	if errors.As(err, &server) {
-		return server.Severity == "FATAL" || server.Severity == "PANIC"
-	}
-	return true
 }
 
 // commit checks what the server did. After a failed statement, a server rolls back and reports success.

@@ -8,40 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"example.com/till/pkg/payout/approval"
 	"example.com/till/pkg/payout/order"
-	"example.com/till/pkg/payout/sheet"
 )
-
-// A Run is a plan that has begun to be applied.
-type Run struct {
-	Name   string    `json:"run"` // the first characters of the digest
-	Digest string    `json:"digest"`
-	Plan   string    `json:"plan"`  // the name of its file
-	Batch  string    `json:"batch"` // from which its order ids were derived; empty: they were given
-	Layout string    `json:"-"`     // that its file was read with, as any text that is equal for equal ones
-	Since  string    `json:"-"`     // the newest run of the batch when the plan was made; empty: none had begun
-	Before int       `json:"-"`     // how many of its orders may be paid already, as a person said
-	Began  time.Time `json:"-"`
-	User   string    `json:"user"`
-	Host   string    `json:"host"`
-	// Required is how many persons had to approve it, and Approvals are the signatures that counted, when it
-	// is begun. Ledger.Approvals returns all that were recorded. BeginRun returns the number of the Consent.
-	Required  int64               `json:"-"`
-	Approvals []approval.Approval `json:"-"`
-	New       bool                `json:"-"` // BeginRun has just made it and every order of it
-	Consent   int64               `json:"-"`
-
-	id, sender int64
-}
-
-// A Row is one withdrawal of a plan.
-type Row struct {
-	OrderID string
-	order.Content
-	Callback string
-	sheet.Kept
-}
 
 // BeginRun records a run and all its rows, or nothing, and returns the run. If the run has begun before,
 // BeginRun records only that more of its orders may be paid already, and further approvals. An order that the

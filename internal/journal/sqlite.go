@@ -167,8 +167,6 @@ func (d *sqliteDialect) logMode(ctx context.Context, db *sql.Conn) (mode string,
 	return mode, err
 }
 
-var errDamaged = errors.New("the file is damaged")
-
 // writerSettings are those of the connection that writes. SQLite keeps the old content of the pages that a
 // statement changes until the statement ends. The first setting keeps it in memory: otherwise it would be a file
 // for each transaction. The second one makes exec the only place that waits for other processes.
@@ -391,4 +389,10 @@ func makeDirectories(dir string) error {
 		return err
 	}
 	return atomicfile.SyncDirectory(filepath.Dir(dir))
+}
+
+// file returns the journal's file; nil: it is in PostgreSQL.
+func (j *Journal) file() *sqliteDialect {
+	f, _ := j.dialect.(*sqliteDialect)
+	return f
 }

@@ -6,140 +6,15 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
-	"fmt"
 	"iter"
-	"runtime"
-	"slices"
+	"math/rand/v2"
 	"strings"
+	"sync"
 	"time"
+
+	"example.com/till/pkg/payout/order"
+	"github.com/jackc/pgx/v5/pgconn"
 )
-
-// pending is a write that waits for its commit.
-type pending struct {
-	work func(*tx) error
-	done chan struct{}
-	err  error
-}
-
-// write runs work in a transaction, and returns when the transaction is on the disk. Writes that wait at the
-// same time are committed together. If work returns a refusal, which is one of the types in error.go, the
-// other writes are not affected. The changes that work made before the refusal are kept, so they must be
-// valid by themselves. Any other error undoes all of the writes, and they run again without the failing one.
-// So work may run several times, and must start from the beginning each time.
-//
-// write cannot be interrupted: if no caller waited for the outcome of a commit, no caller would know of its
-// record.
-func (j *Journal) write(ctx context.Context, work func(*tx) error) error {
-	p := &pending{work: work}
-	j.do(ctx, p)
-	return p.err
-}
-
-// returning returns a pending write, and what it returns after its commit.
-func returning[T any](work func(*tx) (T, error)) (p *pending, result func() (T, error)) {
-	var value T
-	p = &pending{work: func(t *tx) (err error) {
-		value, err = work(t)
-		return err
-	}}
-	return p, func() (T, error) {
-		if p.err != nil {
-			var none T
-			return none, p.err
-		}
-		return value, nil
-	}
-}
-
-// do is write for works that nearly always go into the same commit, in their order. A separate goroutine
-// commits as long as writes wait: while it writes some, other callers can work with what they have.
-func (j *Journal) do(ctx context.Context, all ...*pending) {
-	for _, p := range all {
-		p.done, p.err = make(chan struct{}), errNotWritten
-	}
-	j.queueing.Lock()
-	j.queue = append(j.queue, all...)
-	if !j.commits {
-		j.commits = true
-		go func() {
-			for j.commitSome(context.WithoutCancel(ctx)) {
-			}
-		}()
-	}
-	j.queueing.Unlock()
-	for _, p := range all {
-		<-p.done
-	}
-}
-
-// mostInACommit is how many writes go into one commit.
-const mostInACommit = 32
-
-// commitSome makes one commit. It reports whether there was anything to commit.
-func (j *Journal) commitSome(ctx context.Context) (more bool) {
-	j.writing.Lock()
-	defer j.writing.Unlock()
-	runtime.Gosched() // what is about to wait comes along: a commit takes far longer
-	j.queueing.Lock()
-	n := min(len(j.queue), mostInACommit)
-	batch := slices.Clone(j.queue[:n])
-	j.queue = slices.Delete(j.queue, 0, n)
-	more = n > 0 // also after a panic
-	j.commits = more
-	j.queueing.Unlock()
-	if !more {
-		return false
-	}
-	defer func() {
-		if fault := recover(); fault != nil { // what is not committed must not look as if it were
-			for _, p := range batch {
-				p.err = fmt.Errorf("%w: %v", errNotWritten, fault)
-			}
-		}
-		for _, p := range batch {
-			close(p.done)
-		}
-	}()
-	if j.Shared() {
-		limited, done := context.WithTimeout(ctx, commitLimit)
-		defer done()
-		ctx = limited
-	}
-	j.commit(ctx, slices.Clone(batch))
-	return true
-}
-
-var errNotWritten = errors.New("the record was not written")
-
-// commit runs the waiting writes in one transaction. If one of them fails, it repeats the others: they may
-// record that money was sent.
-func (j *Journal) commit(ctx context.Context, batch []*pending) {
-	for len(batch) > 0 {
-		said := make([]error, len(batch))
-		failing := -1
-		err := j.transact(ctx, func(t *tx) error {
-			for i, p := range batch {
-				if said[i] = t.do(p.work); said[i] != nil && !refused(said[i]) {
-					failing = i
-					return said[i]
-				}
-			}
-			return nil
-		})
-		err = j.failed(err)
-		if failing >= 0 {
-			batch[failing].err = err
-			batch = slices.Delete(batch, failing, failing+1)
-			continue
-		}
-		for i, p := range batch {
-			if p.err = err; err == nil { // otherwise even a refusal may be based on what was undone
-				p.err = said[i]
-			}
-		}
-		return
-	}
-}
 
 // transact runs work between BEGIN and COMMIT on the connection that writes.
 func (j *Journal) transact(ctx context.Context, work func(*tx) error) (err error) {
@@ -214,6 +89,130 @@ type tx struct {
 	now    string    // at, as it is recorded
 	moment Moment    // at, and since the machine has started
 	locked map[int64]*lockedAccount
+}
+
+// A Journal is an open journal. It is safe for concurrent use.
+type Journal struct {
+	dialect dialect
+	shared  bool // it is in PostgreSQL
+	options Options
+	sender  int64 // number of this process's lock
+	db      *sql.DB
+
+	queueing sync.Mutex
+	queue    []*pending // writes that wait
+	commits  bool       // a goroutine is committing the queue
+
+	writing sync.Mutex // guards what follows
+	conn    *sql.Conn  // the connection that writes; nil: none, or it broke
+	held    bool       // sender's lock is held
+	sends   bool       // the lock was held at least once
+	stmts   map[string]*sql.Stmt
+
+	runs struct { // that this process is sending, with how often
+		sync.Mutex
+		sending map[string]int
+	}
+}
+
+// Options describe the process that opens a journal.
+type Options struct {
+	Now        func() time.Time
+	User, Host string // user and machine, for the record
+	// SinceBoot returns a clock that cannot be set, see SinceBoot; nil: there is none.
+	SinceBoot func() (boot string, since time.Duration)
+	Existing  bool // make no journal: if there is none, the error is an *Error with fs.ErrNotExist in its chain
+
+	ownClock bool // in tests, Now is also the clock of a database's server
+
+	wait  time.Duration // time to wait for other writers; 0: the default in sqlite.go
+	steps []string      // replaces the steps of schema.go
+}
+
+// dialect has the differences between the two kinds of journal. What only one of them has is a method of its
+// own, see Shared and file.
+type dialect interface {
+	// open opens the database and checks that it can be used, but neither reads nor changes its tables.
+	open(ctx context.Context) (*sql.DB, error)
+	// begin begins a transaction that writes, and commit makes it durable, or returns an error.
+	begin(ctx context.Context, conn *sql.Conn) error
+	commit(ctx context.Context, conn *sql.Conn) error
+	// rewrite translates a statement with ?1, ?2 ... and the types of SQLite to the dialect.
+	rewrite(query string) string
+	// tables returns a query that counts the tables named till_journal.
+	tables() string
+	// kept describes where the journal is kept in a way that no copy shares; empty: the system does not say it.
+	kept(t *tx) string
+	// hold takes a sender's lock until this process or this connection ends. holds reports whether any process
+	// holds one.
+	hold(ctx context.Context, conn *sql.Conn, sender int64) error
+	holds(t *tx, sender int64) bool
+	// place returns the journal's name, without a password.
+	place() string
+	// explain returns a sentence that says what is wrong and what to do.
+	explain(err error) string
+	close(db *sql.DB) error
+}
+
+// Place returns the journal's name, without a password.
+func (j *Journal) Place() string { return j.dialect.place() }
+
+// Shared reports whether several machines can share the journal.
+func (j *Journal) Shared() bool { return j.shared }
+
+func (j *Journal) failed(err error) error {
+	if err == nil || AsError(err) != nil {
+		return err
+	}
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	return &Error{Kind: Broken, Place: j.dialect.place(), Msg: j.dialect.explain(err), Err: err}
+}
+
+func (j *Journal) person() Person { return Person{j.options.User, j.options.Host} }
+
+func (j *Journal) connect(ctx context.Context) error {
+	if j.conn != nil {
+		return nil
+	}
+	conn, err := j.db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	j.conn, j.stmts = conn, map[string]*sql.Stmt{}
+	if j.file() != nil {
+		if _, err = conn.ExecContext(ctx, writerSettings); err != nil {
+			j.disconnect()
+		}
+	}
+	return err
+}
+
+func (j *Journal) disconnect() {
+	for _, s := range j.stmts {
+		s.Close()
+	}
+	if j.conn != nil {
+		j.conn.Raw(func(any) error { return driver.ErrBadConn }) // not back into the pool: its session holds a lock
+		j.conn.Close()
+	}
+	j.conn, j.stmts, j.held = nil, nil, false
+}
+
+// timeLayout formats times so that their texts sort by time.
+const timeLayout = "2006-01-02T15:04:05.000000Z"
+
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(timeLayout)
+}
+
+func unstamp(text string) time.Time {
+	t, _ := time.Parse(timeLayout, text) // the zero time if text is empty
+	return t
 }
 
 func (j *Journal) read(ctx context.Context) *tx { return &tx{j: j, ctx: ctx, reads: true} }
@@ -354,4 +353,63 @@ func (j *Journal) holdLock(ctx context.Context) error {
 // alive reports whether the process with this lock is alive.
 func (t *tx) alive(sender int64) bool {
 	return sender == t.j.sender || t.err == nil && t.j.dialect.holds(t, sender)
+}
+
+func (j *Journal) moment(at time.Time) Moment {
+	m := Moment{At: at}
+	if j.options.SinceBoot != nil && !j.Shared() {
+		m.boot, m.since = j.options.SinceBoot()
+	}
+	return m
+}
+
+// lockedAccount is an account that no other process can change until the commit.
+type lockedAccount struct {
+	id int64
+	order.Account
+	demand   int64 // number of the demand in force; 0: there was none
+	frozen   bool  // nothing is sent
+	counting bool  // the sums of what was claimed are kept
+	untied   bool  // a key of it may not be tied yet, see tieKey
+}
+
+// broken reports whether an error means that the connection broke since it was last used.
+func broken(err error) bool {
+	var server *pgconn.PgError
+	if errors.As(err, &server) {
+		return server.Severity == "FATAL" || server.Severity == "PANIC"
+	}
+	return true
+}
+
+// commitLimit is the time limit for a commit. A machine that is gone may never answer.
+const commitLimit = 2 * time.Minute
+
+// maxConnections is how many connections a process has: one that writes, and others that read.
+const maxConnections = 4
+
+const pause = time.Millisecond // between two tries to get what other processes hold
+
+// patiently tries something until it is done or fails, for at most about so long, and reports whether it is
+// done.
+func patiently(ctx context.Context, limit, pause time.Duration, try func() (done bool, err error)) (bool, error) {
+	for began := time.Now(); ; {
+		if done, err := try(); done || err != nil || time.Since(began) > limit {
+			return done, err
+		}
+		if err := rest(ctx, pause); err != nil {
+			return false, err
+		}
+	}
+}
+
+// rest waits for about this long. The time varies, so that two processes do not keep trying at the same
+// moments.
+func rest(ctx context.Context, about time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(about/2 + rand.N(about)):
+		return nil
+	}
 }

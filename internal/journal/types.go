@@ -1,15 +1,18 @@
 package journal
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"slices"
 	"strings"
 	"time"
 
 	"example.com/till/internal/address"
+	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout/approval"
 	"example.com/till/pkg/payout/order"
+	"example.com/till/pkg/payout/sheet"
 )
 
 // A Record is an order with what only the journal needs to know of it.
@@ -90,21 +93,6 @@ type Moment struct {
 	since time.Duration
 }
 
-// Moment returns the present moment.
-func (l *Ledger) Moment(ctx context.Context) (Moment, error) {
-	t := l.j.read(ctx)
-	at := t.clock()
-	return l.j.moment(at), t.err
-}
-
-func (j *Journal) moment(at time.Time) Moment {
-	m := Moment{At: at}
-	if j.options.SinceBoot != nil && !j.Shared() {
-		m.boot, m.since = j.options.SinceBoot()
-	}
-	return m
-}
-
 // Age returns how long before a moment the last attempt of the order began. Skew is how far this machine's
 // clock is ahead of the service's at that moment; nil: it is not known. If the machine has started again
 // since the attempt, and the skew was known then too, the service's clock decides.
@@ -138,3 +126,137 @@ var (
 	toStore   = strings.NewReplacer("\x01", "\x011", "\x00", "\x010")
 	fromStore = strings.NewReplacer("\x011", "\x01", "\x010", "\x00")
 )
+
+// A Claim asks for the right to send a withdrawal.
+type Claim struct {
+	Row
+	Key      string // fingerprint
+	Decimals int64  // decimals of the amount as it is shown today; negative: unknown
+	// AllowDuplicate lets the same content be sent under several order ids while one of them is unknown.
+	AllowDuplicate bool
+	// Window is how long an order that was accepted or is under way keeps another one with the same content
+	// from being sent. It is for orders whose id was generated; 0 is for all others.
+	Window time.Duration
+	// NotRejected keeps a rejected order from being sent again.
+	NotRejected bool
+	// SameContent keeps an order that the journal has from being sent with other content.
+	SameContent bool
+	Run         string // the run that sends it and has recorded it; empty: none
+	// Batch is the batch of the run. If a newer run of it has begun by now, the claim is refused as
+	// BatchChanged.
+	Batch string
+	// Demand is the number of the demand under which the sender found that it may be sent. If another one is
+	// in force by now, the claim is refused as DemandChanged.
+	Demand  int64
+	Consent int64 // number of what approved it; 0: nothing had to
+	// Budgets are those of the account. If the amount exceeds one of them now, the claim is refused as
+	// OverBudget.
+	Budgets []Budget
+	// Skew is how far this machine's clock is ahead of the service's; nil: it is not known yet.
+	Skew *time.Duration
+
+	Known Record // the order when it was read before; it is read again only if it has changed
+}
+
+// A Ticket is the right to send one withdrawal once, with the content that it has.
+type Ticket struct {
+	Began time.Time // when the claim was recorded, by this machine's clock
+	order Record    // after the claim
+}
+
+// Order returns the order to send. It is the record that is on the disk.
+func (ticket Ticket) Order() order.Order { return ticket.order.Order }
+
+// allows returns an error if the attempt of a ticket cannot end in this way.
+func (ticket Ticket) allows(out Outcome) error {
+	switch {
+	case !ticket.order.Attempted():
+		return errors.New("an outcome needs the ticket of an attempt")
+	case out.Ending == order.UnderWay:
+		return errors.New("an attempt that is under way has not ended")
+	case out.Ending == order.WasAccepted && out.Withdrawal == "":
+		return errNoID
+	}
+	return nil
+}
+
+// Evidence is what the service says about an order, on its list or in a single record.
+type Evidence struct {
+	OrderID    string
+	Withdrawal string
+	Key        string // fingerprint of the key that read the record; empty: not relevant
+	Dated      string // date of the record, in the service's format; empty: it has none
+	Differs    string // how the record differs from the order; empty: it does not
+	// Content is what the record was compared with. If the journal does not have the order, it is the content
+	// that the order is to have.
+	order.Content
+}
+
+// A Decision is what a person says about an order: either PaidAs or NotSent. An empty PaidAs does not mean
+// NotSent.
+type Decision struct {
+	OrderID string
+	PaidAs  string // the service's id of the withdrawal
+	NotSent bool   // needs a reason
+	Reason  string
+	// AlthoughDifferent accepts a withdrawal that differs from the order, or that belongs to another order.
+	// It needs a reason.
+	AlthoughDifferent bool
+	// About is the order when the decision was made; nil: its current state. A decision says nothing about
+	// what has happened to the order since.
+	About *Record
+}
+
+// A Run is a plan that has begun to be applied.
+type Run struct {
+	Name   string    `json:"run"` // the first characters of the digest
+	Digest string    `json:"digest"`
+	Plan   string    `json:"plan"`  // the name of its file
+	Batch  string    `json:"batch"` // from which its order ids were derived; empty: they were given
+	Layout string    `json:"-"`     // that its file was read with, as any text that is equal for equal ones
+	Since  string    `json:"-"`     // the newest run of the batch when the plan was made; empty: none had begun
+	Before int       `json:"-"`     // how many of its orders may be paid already, as a person said
+	Began  time.Time `json:"-"`
+	User   string    `json:"user"`
+	Host   string    `json:"host"`
+	// Required is how many persons had to approve it, and Approvals are the signatures that counted, when it
+	// is begun. Ledger.Approvals returns all that were recorded. BeginRun returns the number of the Consent.
+	Required  int64               `json:"-"`
+	Approvals []approval.Approval `json:"-"`
+	New       bool                `json:"-"` // BeginRun has just made it and every order of it
+	Consent   int64               `json:"-"`
+
+	id, sender int64
+}
+
+// A Row is one withdrawal of a plan.
+type Row struct {
+	OrderID string
+	order.Content
+	Callback string
+	sheet.Kept
+}
+
+// A Budget is the most that may be claimed for an account in a day or in a month, and not definitely refused
+// since. What was claimed counts in the period in which its last attempt began, by the journal's clock.
+type Budget struct {
+	Most  api.Amount
+	Month bool           // a month, and not a day
+	Zone  *time.Location // in which the day or the month begins
+}
+
+// An Overrun says which budget an amount exceeds.
+type Overrun struct {
+	Budget Budget
+	Amount api.BigAmount
+	Left   api.Sum // of the budget, in minor units; negative: it was lowered since
+	Until  time.Time
+}
+
+// LowerCase returns a unit in the form in which units that differ only in case are one.
+func LowerCase(unit api.Currency) api.Currency {
+	unit.Code = strings.ToLower(unit.Code)
+	return unit
+}
+
+var errNoID = errors.New("a withdrawal without an id cannot be recorded")
