@@ -21,9 +21,6 @@ import (
 // piece. If recording ends before it, the rows are removed again, by this process or by one that finds it
 // dead.
 func (l *Ledger) BeginRun(ctx context.Context, r Run, rows iter.Seq2[Row, error]) (Run, error) {
-	if err := l.Enter(ctx); err != nil {
-		return Run{}, err
-	}
 	run, begun, err := l.enterRun(ctx, r)
 	if err != nil || begun {
 		return run, err
@@ -40,7 +37,7 @@ func (l *Ledger) BeginRun(ctx context.Context, r Run, rows iter.Seq2[Row, error]
 func (l *Ledger) enterRun(ctx context.Context, r Run) (run Run, begun bool, err error) {
 	for {
 		var dead, alive []Run // runs of other processes that have not begun
-		err := l.locked(ctx, func(t *tx, a *lockedAccount) (err error) {
+		err := l.change(ctx, func(t *tx, a *lockedAccount) (err error) {
 			if dead, alive = t.unfinished(a.id); len(dead)+len(alive) == 0 {
 				run, begun, err = t.enterRun(a.id, r)
 			}

@@ -178,9 +178,9 @@ func WithTLSConfig(config *tls.Config) Option {
 func New(baseURL string, opts ...Option) (*Client, error) {
 	o := options{resellerKey: true, readTimeout: DefaultReadTimeout, createTimeout: DefaultCreateTimeout, retries: 3,
 		userAgent: "till"}
-	for i, opt := range opts {
+	for _, opt := range opts {
 		if opt == nil {
-			return nil, fmt.Errorf("option %d is nil: leave it out", i+1)
+			return nil, errors.New("an option is nil: leave it out")
 		}
 		if opt(&o); o.err != nil {
 			return nil, o.err

@@ -244,7 +244,7 @@ func (w whole) RoundTrip(req *http.Request) (*http.Response, error) {
 	switch {
 	// What follows is not a body, and may never end.
 	case resp.StatusCode == http.StatusSwitchingProtocols:
-	case resp.ContentLength != 0 && strings.EqualFold(resp.Header.Get("Content-Encoding"), "gzip"):
+	case strings.EqualFold(resp.Header.Get("Content-Encoding"), "gzip"):
 		text, err = readZipped(resp.Body)
 		resp.Header.Del("Content-Encoding")
 		resp.Header.Del("Content-Length")

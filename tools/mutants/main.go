@@ -32,14 +32,17 @@ var reasonsText string
 
 func scripts(names string) string { return "./internal/cli -run TestScripts/^(" + names + ")" }
 
+// ofMoney has the beginnings of the names of the scripts that plan, send or look up.
+const ofMoney = "payout|withdraw|journal|approvals|money_first|order_ids|look_up|limits|paid_before|faults"
+
 // nearest has the tests of each package: its own, and then those of what uses it, the quickest first.
 var nearest = map[string][]string{
-	"internal/journal": {"./internal/journal", "./pkg/payout", scripts("payout|withdraw|journal")},
+	"internal/journal": {"./internal/journal", "./pkg/payout", scripts(ofMoney)},
 	"internal/money": {"./internal/money", "./pkg/payout/sheet", "./internal/config",
 		scripts("currency|rounded|thousands|decimals|withdraw_create|invoice_create")},
 	"pkg/api": {"./pkg/api", "./pkg/api/sandbox",
 		scripts("invoice|reseller|withdraw|faults|hostile|connection|callback")},
-	"pkg/payout": {"./pkg/payout", "./internal/cmd/payout", scripts("payout|withdraw|journal")},
+	"pkg/payout": {"./pkg/payout", "./internal/cmd/payout", scripts(ofMoney)},
 	"pkg/payout/sheet": {"./pkg/payout/sheet", "./pkg/payout/sheet/xlsx", "./internal/cmd/payout",
 		scripts("payout_plan|payout_layout|thousands|csv_for"), "./pkg/payout"},
 }
