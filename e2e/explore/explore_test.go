@@ -79,9 +79,7 @@ func (e *explorer) makeBase() {
 		r := &run{world: &world{empty: true}}
 		p := &process{r: r, quiet: true, told: map[string]string{}}
 		j, err := payout.OpenJournal(p.watched(), e.place())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		p.journal = j
 		if !e.world.empty {
 			r.journal = &inspector{now: map[string]entry{"1": {state: "sending"}}}
@@ -96,24 +94,16 @@ func (e *explorer) makeBase() {
 			}
 		}
 		if e.world.plan != nil {
-			if err := e.world.makePlans(ctx, j, e.dir); err != nil {
-				t.Fatal(err)
-			}
+			must(t, e.world.makePlans(ctx, j, e.dir))
 		}
-		if err := j.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, j.Close())
 	})
-	if err := errors.Join(e.base.keep(), e.files.keep()); err != nil {
-		e.t.Fatal(err)
-	}
+	must(e.t, errors.Join(e.base.keep(), e.files.keep()))
 }
 
 // run carries out one schedule.
 func (e *explorer) run(schedule []int, seen map[uint64][]cost) *run {
-	if err := errors.Join(e.base.restore(), e.files.restore()); err != nil {
-		e.t.Fatal(err)
-	}
+	must(e.t, errors.Join(e.base.restore(), e.files.restore()))
 	r := &run{world: e.world, dir: e.dir, place: e.place(), schedule: schedule, bound: e.bound,
 		visited: seen}
 	r.do(e.t)
@@ -272,9 +262,7 @@ func TestReplay(t *testing.T) {
 		t.Skip("no -world is given")
 	}
 	numbers, err := parse(*schedule)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, w := range allWorlds() {
 		if w.name == *only {
 			r := newExplorer(t, w).run(numbers, nil)
@@ -292,4 +280,11 @@ func TestReplay(t *testing.T) {
 		}
 	}
 	t.Errorf("there is no world %q", *only)
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -130,9 +130,7 @@ var found = regexp.MustCompile(`-run TestReplay -world \S+(?: -schedule (\S+))?\
 func TestVariants(t *testing.T) {
 	all := append(overlay.Bugs(), patches...)
 	program, err := overlay.Build(t.TempDir(), "patched.test", all, helpers, "test", "-c", "./e2e/explore")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for i, v := range variants() {
 		if !*prove && i%8 != 0 || !v.fits() { // some of them show that the rest can be built
 			continue

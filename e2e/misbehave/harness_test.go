@@ -86,13 +86,18 @@ func (w *world) configure(settings string) {
 
 func (w *world) write(name, text string) (path string) {
 	path = filepath.Join(w.dir, name)
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
-		w.t.Fatal(err)
-	}
+	w.must(errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)))
 	return path
 }
 
 func (w *world) journal() string { return filepath.Join(w.dir, "state", "till", "journal.db") }
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
 
 // failure is what a command says about its error under -o json.
 type failure struct {

@@ -68,9 +68,7 @@ func TestServiceDropsOrderIDs(t *testing.T) {
 func (w *world) hold(orderID string, amount int64) (end func(os.Signal)) {
 	was := w.become(faults{create: "hang"})
 	cmd := w.command(pay(orderID, amount)...)
-	if err := cmd.Start(); err != nil {
-		w.t.Fatal(err)
-	}
+	w.must(cmd.Start())
 	ended := make(chan struct{})
 	go func() {
 		cmd.Wait()
@@ -102,13 +100,9 @@ func (w *world) loseLog(orderID string, amount int64) {
 func (w *world) restore(happens func()) {
 	w.t.Helper()
 	backup, err := os.ReadFile(w.journal())
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	w.must(err)
 	happens()
-	if err := os.WriteFile(w.journal(), backup, 0o600); err != nil {
-		w.t.Fatal(err)
-	}
+	w.must(os.WriteFile(w.journal(), backup, 0o600))
 }
 
 func TestLostLog(t *testing.T) {
@@ -139,9 +133,7 @@ func TestLostLog(t *testing.T) {
 
 func (w *world) open() *sql.DB {
 	db, err := sql.Open("sqlite", w.journal())
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	w.must(err)
 	w.t.Cleanup(func() { db.Close() })
 	return db
 }
@@ -154,9 +146,7 @@ func (w *world) exec(db *sql.DB, statements ...string) {
 			w.t.Fatalf("%s: %v", s, err)
 		}
 	}
-	if err := db.Close(); err != nil {
-		w.t.Fatal(err)
-	}
+	w.must(db.Close())
 }
 
 func TestKeysHideNoData(t *testing.T) {

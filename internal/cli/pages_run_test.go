@@ -203,9 +203,8 @@ func startShell(t *testing.T, cmd *exec.Cmd) *shell {
 func (s *shell) run(t *testing.T, commands string) string {
 	t.Helper()
 	const mark = "-- that was all --\n"
-	if _, err := fmt.Fprintf(s.in, "%secho '%s'\n", commands, strings.TrimSuffix(mark, "\n")); err != nil {
-		t.Fatal(err)
-	}
+	_, err := fmt.Fprintf(s.in, "%secho '%s'\n", commands, strings.TrimSuffix(mark, "\n"))
+	must(t, err)
 	var got string
 	for !strings.HasSuffix(got, mark) {
 		line, err := s.out.ReadString('\n')
@@ -219,9 +218,8 @@ func (s *shell) run(t *testing.T, commands string) string {
 
 func (s *shell) leave(t *testing.T) string {
 	t.Helper()
-	if _, err := io.WriteString(s.in, "exit\n"); err != nil {
-		t.Fatal(err)
-	}
+	_, err := io.WriteString(s.in, "exit\n")
+	must(t, err)
 	rest, err := io.ReadAll(s.out)
 	if err := cmp.Or(err, s.cmd.Wait()); err != nil {
 		t.Error(err)

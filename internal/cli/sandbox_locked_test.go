@@ -66,9 +66,8 @@ func startRun(t *testing.T, dir, first, script string) *sandboxRun {
 	}
 	url, pid, _ := strings.Cut(strings.TrimSpace(line), " ")
 	r.port = strings.TrimPrefix(url, "http://")
-	if r.group, err = strconv.Atoi(pid); err != nil {
-		t.Fatal(err)
-	}
+	r.group, err = strconv.Atoi(pid)
+	must(t, err)
 	t.Cleanup(func() { syscall.Kill(-r.group, syscall.SIGKILL) })
 	return r
 }
