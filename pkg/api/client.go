@@ -93,12 +93,8 @@ func WithoutResellerAuth() Option { return func(o *options) { o.resellerKey = fa
 // WithTimeouts limits each call. Zero keeps the default.
 func WithTimeouts(read, create time.Duration) Option {
 	return func(o *options) {
-		if read > 0 {
-			o.readTimeout = read
-		}
-		if create > 0 {
-			o.createTimeout = create
-		}
+		o.readTimeout = cmp.Or(max(read, 0), o.readTimeout)
+		o.createTimeout = cmp.Or(max(create, 0), o.createTimeout)
 	}
 }
 
