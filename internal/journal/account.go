@@ -132,13 +132,6 @@ func (j *Journal) Accounts(ctx context.Context) ([]order.Account, error) {
 
 func accountFields(a *order.Account) []any { return []any{&a.Address, &a.Name} }
 
-// The ways in which a key came to be noted for an account.
-const (
-	KeyFirst   = "first"   // nothing was accepted or unknown before it
-	KeyChecked = "checked" // it could read what was accepted before it
-	KeyAdopted = "adopted" // a person said so
-)
-
 // KeyUsedBy returns the accounts that a key was used with. The key is given by its fingerprint. A key is tied
 // to an account once the service has answered a call with it, or may have. A first attempt that never left
 // this machine ties nothing.

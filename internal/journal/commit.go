@@ -8,13 +8,6 @@ import (
 	"slices"
 )
 
-// pending is a write that waits for its commit.
-type pending struct {
-	work func(*tx) error
-	done chan struct{}
-	err  error
-}
-
 // write runs work in a transaction, and returns when the transaction is on the disk. Writes that wait at the
 // same time are committed together. If work returns a refusal, which is one of the types in error.go, the
 // other writes are not affected. The changes that work made before the refusal are kept, so they must be

@@ -91,6 +91,13 @@ type tx struct {
 	locked map[int64]*lockedAccount
 }
 
+// pending is a write that waits for its commit.
+type pending struct {
+	work func(*tx) error
+	done chan struct{}
+	err  error
+}
+
 // A Journal is an open journal. It is safe for concurrent use.
 type Journal struct {
 	dialect dialect
