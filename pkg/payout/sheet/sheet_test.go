@@ -343,8 +343,9 @@ func TestNamesAndCells(t *testing.T) {
 		t.Errorf("a cell right of the header: %v", row.Wrong)
 	}
 	if meantColumn("me") != noColumn || meantColumn("mem") != Memo || IsSpoiled("#") || !IsSpoiled("##") ||
-		!sameCode("fiat:EUR", "Eur") || sameCode("Eur", "Uur") || len(Shorten(strings.Repeat("x", 200))) != 200 {
-		t.Error("a short name, a sign, a code or a long text is taken for another")
+		!sameCode("fiat:EUR", "Eur") || sameCode("Eur", "Uur") || len(Shorten(strings.Repeat("x", 200))) != 200 ||
+		mayBeHeader([]string{"Salaries", "", ""}, 3) {
+		t.Error("a short name, a sign, a code, a long text or a title is taken for another")
 	}
 }
 
