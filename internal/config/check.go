@@ -155,11 +155,8 @@ func NormalizeBaseURL(text string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return server(u) + strings.TrimRight(u.EscapedPath(), "/"), nil
+	return strings.TrimRight(u.String(), "/"), nil
 }
-
-// server returns the scheme, the host and the port of an address. It escapes the zone of an IPv6 address.
-func server(u *url.URL) string { return (&url.URL{Scheme: u.Scheme, Host: u.Host}).String() }
 
 // errPlainHTTP marks the only fault of an address that is dangerous and not merely misspelled.
 var errPlainHTTP = errors.New("plain http to another machine")
@@ -175,13 +172,10 @@ func parseBaseURL(text string) (*url.URL, error) {
 	case u.Scheme != "https" && u.Scheme != "http", u.Hostname() == "":
 		return nil, fmt.Errorf("%q does not begin with https:// and a host: %s", text, want)
 	}
-	host, port := strings.ToLower(u.Hostname()), u.Port()
-	if port != "" {
-		n, err := strconv.ParseUint(port, 10, 16)
-		if err != nil || n == 0 {
-			return nil, fmt.Errorf("%q has no such port: write a number from 1 to 65535", text)
-		}
-		port = strconv.FormatUint(n, 10)
+	host := strings.ToLower(u.Hostname())
+	port, err := strconv.ParseUint(u.Port(), 10, 16)
+	if u.Port() != "" && (err != nil || port == 0) {
+		return nil, fmt.Errorf("%q has no such port: write a number from 1 to 65535", text)
 	}
 	if u.Scheme == "http" && !isLoopback(host) {
 		instead := "write https://"
@@ -190,15 +184,11 @@ func parseBaseURL(text string) (*url.URL, error) {
 		}
 		return nil, fmt.Errorf("%w: over %q a key would be readable on the way, %s", errPlainHTTP, text, instead)
 	}
-	if addr, err := netip.ParseAddr(host); err == nil {
-		host = addr.String() // one spelling of an IPv6 address
+	if addr, err := netip.ParseAddr(host); err == nil && addr.Is6() {
+		host = "[" + addr.String() + "]" // one spelling
 	}
-	if strings.Contains(host, ":") {
-		host = "[" + host + "]"
-	}
-	u.Host = host
-	if ofScheme := map[string]string{"https": "443", "http": "80"}[u.Scheme]; port != "" && port != ofScheme {
-		u.Host += ":" + port
+	if u.Host = host; port != 0 && port != map[string]uint64{"https": 443, "http": 80}[u.Scheme] {
+		u.Host += ":" + strconv.FormatUint(port, 10)
 	}
 	return u, api.CheckSpelling(u)
 }
@@ -222,5 +212,5 @@ func serverOf(text string) string {
 	if err != nil {
 		return ""
 	}
-	return server(u)
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host}).String()
 }
