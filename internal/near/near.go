@@ -32,7 +32,7 @@ func Names(typed string, names []string) []string {
 const far = 5
 
 func distance(typed, name string) int {
-	n := mistakes(typed, name)
+	n := mistakes(typed, name, 2)
 	switch {
 	case n >= max(len(typed), len(name)): // they share no letter
 		return far
@@ -86,26 +86,20 @@ func abbreviates(typed, name string) bool {
 	return typed == ""
 }
 
-// mistakes returns how many letters are missing, extra, different or swapped with the next one: the optimal
-// string alignment distance.
-func mistakes(a, b string) int {
-	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range last {
-		last[j] = j
+// mistakes returns how many letters are missing, extra, different or swapped with the next one. It looks for no
+// more than most, and then returns a larger number.
+func mistakes(a, b string, most int) int {
+	switch {
+	case a == "" || b == "":
+		return len(a) + len(b)
+	case a[0] == b[0]:
+		return mistakes(a[1:], b[1:], most)
+	case most == 0:
+		return 1
 	}
-	for i := 1; i <= len(a); i++ {
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			differ := 1
-			if a[i-1] == b[j-1] {
-				differ = 0
-			}
-			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+differ)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-		}
-		before, last, row = last, row, before
+	n := min(mistakes(a[1:], b, most-1), mistakes(a, b[1:], most-1), mistakes(a[1:], b[1:], most-1))
+	if len(a) > 1 && len(b) > 1 && a[0] == b[1] && a[1] == b[0] {
+		n = min(n, mistakes(a[2:], b[2:], most-1))
 	}
-	return last[len(b)]
+	return n + 1
 }
