@@ -122,34 +122,36 @@ func (d *Document) top() *yaml.Node { return d.doc.Content[0] }
 // File returns the configuration as it was before the edit.
 func (d *Document) File() File { return d.file }
 
-// get finds the value of a key in a mapping, and the key's position.
-func get(m *yaml.Node, key string) (value *yaml.Node, at int) {
-	for i := 0; i+1 < len(m.Content); i += 2 {
-		if m.Content[i].Value == key {
-			return m.Content[i+1], i
+// get returns the value of a key in a mapping, or nil.
+func get(m *yaml.Node, key string) *yaml.Node {
+	for pair := range slices.Chunk(m.Content, 2) {
+		if pair[0].Value == key {
+			return pair[1]
 		}
 	}
-	return nil, -1
+	return nil
 }
 
 // set sets a key of a mapping, in its present place or else at the end. The new value gets the comments of the old
 // one. No value removes the key.
 func set(m *yaml.Node, key string, value *yaml.Node) {
-	switch old, at := get(m, key); {
-	case at < 0 && value != nil:
+	old := get(m, key)
+	at := slices.Index(m.Content, old)
+	switch {
+	case old == nil && value != nil:
 		m.Content = append(m.Content, textNode(key), value)
-	case at >= 0 && value == nil:
-		m.Content = slices.Delete(m.Content, at, at+2)
-	case at >= 0:
+	case old != nil && value == nil:
+		m.Content = slices.Delete(m.Content, at-1, at+1)
+	case old != nil:
 		value.HeadComment, value.LineComment, value.FootComment = old.HeadComment, old.LineComment, old.FootComment
-		m.Content[at+1] = value
+		m.Content[at] = value
 	}
 }
 
 // child returns the mapping or list under a key. It makes one if it is missing or empty.
 func child(m *yaml.Node, key string, kind yaml.Kind) *yaml.Node {
-	n, at := get(m, key)
-	if at < 0 {
+	n := get(m, key)
+	if n == nil {
 		n = &yaml.Node{Kind: kind}
 		set(m, key, n)
 	}
@@ -178,19 +180,17 @@ func (d *Document) SetCurrency(profile, code string, settings map[string]string)
 	if !money.ValidCode(code) {
 		return usage.Errorf("the currency %q is not a code: write letters and digits, such as Btc", code)
 	}
-	in, err := d.currenciesIn(profile)
+	_, list, at, err := d.findCurrency(profile, code)
 	if err != nil {
 		return err
 	}
-	list := child(in, keyCurrency, yaml.SequenceNode)
-	at := findCurrency(list, code)
 	if at < 0 {
 		at = len(list.Content)
 		list.Content = append(list.Content, &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle})
 	}
 	entry := list.Content[at]
 	set(entry, "code", textNode(code))
-	if _, at := get(entry, "kind"); at < 0 && settings["kind"] == "" {
+	if get(entry, "kind") == nil && settings["kind"] == "" {
 		known, ok := d.file.registry(d.file.Profiles[profile]).Lookup(code)
 		if !ok {
 			return usage.Errorf("the kind of %s is not known: say --kind crypto or --kind fiat", code)
@@ -209,12 +209,10 @@ func (d *Document) SetCurrency(profile, code string, settings map[string]string)
 
 // RemoveCurrency removes an entry that SetCurrency added. Built-in currencies stay known.
 func (d *Document) RemoveCurrency(profile, code string) error {
-	in, err := d.currenciesIn(profile)
+	in, list, at, err := d.findCurrency(profile, code)
 	if err != nil {
 		return err
 	}
-	list := child(in, keyCurrency, yaml.SequenceNode)
-	at := findCurrency(list, code)
 	if at < 0 {
 		where := "the common list"
 		if profile != "" {
@@ -228,19 +226,16 @@ func (d *Document) RemoveCurrency(profile, code string) error {
 	return nil
 }
 
-// currenciesIn returns the mapping that holds the list of a profile, or the common list.
-func (d *Document) currenciesIn(profile string) (*yaml.Node, error) {
-	if profile == "" {
-		return d.top(), nil
+// findCurrency returns the list of a profile, or the common list, the mapping that holds it, and where in it a
+// currency is: -1 if it is missing.
+func (d *Document) findCurrency(profile, code string) (in, list *yaml.Node, at int, err error) {
+	if in = d.top(); profile != "" {
+		in, err = d.profile(profile), d.file.MustExist(profile, "")
 	}
-	return d.profile(profile), d.file.MustExist(profile, "")
-}
-
-func findCurrency(list *yaml.Node, code string) int {
-	return slices.IndexFunc(list.Content, func(entry *yaml.Node) bool {
-		value, _ := get(entry, "code")
-		return strings.EqualFold(value.Value, code) // every entry has a code
-	})
+	list = child(in, keyCurrency, yaml.SequenceNode)
+	return in, list, slices.IndexFunc(list.Content, func(entry *yaml.Node) bool {
+		return strings.EqualFold(get(entry, "code").Value, code) // every entry has a code
+	}), err
 }
 
 // SetProfile sets keys of a profile, each as KEY=VALUE, and makes the profile if it does not exist. An empty
@@ -273,7 +268,7 @@ func (d *Document) SetProfile(name string, settings ...string) error {
 		}
 		set(profile, key, node)
 	}
-	if _, at := get(d.top(), "current"); at < 0 && len(d.file.Profiles) == 0 {
+	if get(d.top(), "current") == nil && len(d.file.Profiles) == 0 {
 		d.setCurrent(name)
 	}
 	return nil
@@ -283,8 +278,7 @@ func (d *Document) SetProfile(name string, settings ...string) error {
 // approve.
 func (d *Document) CheckApprovers(name, home string) error {
 	profile := d.profile(name)
-	persons, _ := get(profile, "approvals")
-	path, _ := get(profile, "approvers")
+	persons, path := get(profile, "approvals"), get(profile, "approvers")
 	if path == nil && persons != nil && persons.Value != "0" {
 		return usage.Errorf("approvals: the profile %s does not say who may approve: add approvers=/etc/till/allowed_signers", name)
 	}
@@ -372,7 +366,7 @@ func (d *Document) UseProfile(name string) error {
 
 func (d *Document) setCurrent(name string) {
 	top := d.top()
-	if _, at := get(top, "current"); at < 0 { // readers look for it at the top
+	if get(top, "current") == nil { // readers look for it at the top
 		top.Content = slices.Insert(top.Content, 0, textNode("current"), textNode(name))
 	}
 	set(top, "current", textNode(name))
