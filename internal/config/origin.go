@@ -61,13 +61,7 @@ func (o Origin) Phrase() string {
 // typed returns the flag or variable that a person set, such as --output or TILL_OUTPUT, and "" for other
 // origins.
 func (o Origin) typed() string {
-	switch o.Kind {
-	case FromFlag:
-		return "--" + o.Name
-	case FromVariable:
-		return o.Name
-	}
-	return ""
+	return map[OriginKind]string{FromFlag: "--" + o.Name, FromVariable: o.Name}[o.Kind]
 }
 
 // Origin returns the origin of the setting with this key.
