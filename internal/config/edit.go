@@ -78,7 +78,7 @@ func Edit(path string, change func(*Document) error) error {
 type Document struct {
 	before string // a text without YAML, whose comments the YAML library would lose
 	doc    *yaml.Node
-	file   File // before the edit
+	File   File // before the edit
 }
 
 func newDocument(text []byte) (*Document, *Error) {
@@ -86,7 +86,7 @@ func newDocument(text []byte) (*Document, *Error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Document{doc: doc, file: f}
+	d := &Document{doc: doc, File: f}
 	if doc.Kind == 0 {
 		*doc = yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{{Kind: yaml.MappingNode}}}
 		if d.before = string(text); len(text) > 0 {
@@ -118,9 +118,6 @@ func (d *Document) encode() ([]byte, error) {
 }
 
 func (d *Document) top() *yaml.Node { return d.doc.Content[0] }
-
-// File returns the configuration as it was before the edit.
-func (d *Document) File() File { return d.file }
 
 // get returns the value of a key in a mapping, or nil.
 func get(m *yaml.Node, key string) *yaml.Node {
@@ -191,7 +188,7 @@ func (d *Document) SetCurrency(profile, code string, settings map[string]string)
 	entry := list.Content[at]
 	set(entry, "code", textNode(code))
 	if get(entry, "kind") == nil && settings["kind"] == "" {
-		known, ok := d.file.registry(d.file.Profiles[profile]).Lookup(code)
+		known, ok := d.File.registry(d.File.Profiles[profile]).Lookup(code)
 		if !ok {
 			return usage.Errorf("the kind of %s is not known: say --kind crypto or --kind fiat", code)
 		}
@@ -230,7 +227,7 @@ func (d *Document) RemoveCurrency(profile, code string) error {
 // currency is: -1 if it is missing.
 func (d *Document) findCurrency(profile, code string) (in, list *yaml.Node, at int, err error) {
 	if in = d.top(); profile != "" {
-		in, err = d.profile(profile), d.file.MustExist(profile, "")
+		in, err = d.profile(profile), d.File.MustExist(profile, "")
 	}
 	list = child(in, keyCurrency, yaml.SequenceNode)
 	return in, list, slices.IndexFunc(list.Content, func(entry *yaml.Node) bool {
@@ -268,7 +265,7 @@ func (d *Document) SetProfile(name string, settings ...string) error {
 		}
 		set(profile, key, node)
 	}
-	if get(d.top(), "current") == nil && len(d.file.Profiles) == 0 {
+	if get(d.top(), "current") == nil && len(d.File.Profiles) == 0 {
 		d.setCurrent(name)
 	}
 	return nil
@@ -357,7 +354,7 @@ func listNode(key, value string) (*yaml.Node, error) {
 
 // UseProfile makes a profile the current one.
 func (d *Document) UseProfile(name string) error {
-	if err := d.file.MustExist(name, ""); err != nil {
+	if err := d.File.MustExist(name, ""); err != nil {
 		return err
 	}
 	d.setCurrent(name)
@@ -374,15 +371,15 @@ func (d *Document) setCurrent(name string) {
 
 // RemoveProfile removes a profile. If it was the current one, there is no current profile any more.
 func (d *Document) RemoveProfile(name string) error {
-	if _, exists := d.file.Profiles[name]; !exists {
+	if _, exists := d.File.Profiles[name]; !exists {
 		others := "there is none"
-		if len(d.file.Profiles) > 0 {
-			others = "choose one of " + strings.Join(d.file.Names(), ", ")
+		if len(d.File.Profiles) > 0 {
+			others = "choose one of " + strings.Join(d.File.Names(), ", ")
 		}
 		return &Error{Msg: fmt.Sprintf("the profile %q does not exist: %s", name, others)}
 	}
 	set(child(d.top(), "profiles", yaml.MappingNode), name, nil)
-	if d.file.Current == name {
+	if d.File.Current == name {
 		set(d.top(), "current", nil)
 	}
 	return nil

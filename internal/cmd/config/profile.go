@@ -122,7 +122,7 @@ func profileSetCommand(a *cmdutil.App) *cobra.Command {
 			about := slices.ContainsFunc(args[1:], func(text string) bool { return strings.HasPrefix(text, "approv") })
 			var before config.File
 			err := edit(a, cmd, func(d *config.Document) error {
-				before = d.File()
+				before = d.File
 				err := d.SetProfile(name, args[1:]...)
 				if err == nil && about {
 					err = d.CheckApprovers(name, a.Input(cmd).Home)
@@ -196,7 +196,7 @@ func profileRemoveCommand(a *cmdutil.App) *cobra.Command {
 				return exit.UsageError("the profile sandbox is built in and cannot be removed", "see", "profile", "list")
 			}
 			err := edit(a, cmd, func(d *config.Document) error {
-				current = d.File().Current
+				current = d.File.Current
 				return d.RemoveProfile(name)
 			})
 			if err != nil {
