@@ -113,7 +113,6 @@ func (s *Settings) merge(in Input) error {
 		v.SetDefault("sandbox_state", filepath.Join(dir, "sandbox.db"))
 	}
 	s.ProfileJournal = expandHome(s.home, s.profile.Values["journal"])
-	texts := map[string]any{}
 	for _, row := range table {
 		if row.def != nil {
 			v.SetDefault(row.key, row.def)
@@ -134,10 +133,10 @@ func (s *Settings) merge(in Input) error {
 			return wrongValue(from.Kind == FromFlag, from.typed(), err)
 		}
 		if s.origins[row.key] = from; from.Kind != FromFlag && text != "" {
-			texts[row.key] = text
+			v.Set(row.key, text)
 		}
 	}
-	return v.MergeConfigMap(texts)
+	return nil
 }
 
 // fromProfile returns the text that the profile has for a setting, or the given origin.
