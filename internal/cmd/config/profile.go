@@ -84,7 +84,8 @@ func profileShowCommand(a *cmdutil.App) *cobra.Command {
 				return err
 			}
 			row := newProfileLine(file, name)
-			out.View = viewOfProfile(func(key string) bool { return row.Text(key) != "" })
+			isSet := func(key string) bool { return row.Text(key) != "" }
+			out.View = out.View.Extra(slices.DeleteFunc(config.ProfileKeys(), isSet)...)
 			return out.One(row)
 		},
 	})
@@ -274,12 +275,6 @@ func (p profileLine) json() []byte {
 }
 
 func profileView(money.Registry) render.View[profileLine] {
-	return viewOfProfile(func(string) bool { return true })
-}
-
-// viewOfProfile returns the view of profiles. The detail function selects the settings that the view of a
-// single profile shows.
-func viewOfProfile(detail func(key string) bool) render.View[profileLine] {
 	type row = profileLine
 	view := render.View[row]{
 		ID:   func(r row) string { return r.name },
@@ -293,7 +288,7 @@ func viewOfProfile(detail func(key string) bool) render.View[profileLine] {
 	for _, k := range config.ProfileSettings() {
 		listed := k.Name == "base_url" || k.Name == "account"
 		view.Columns = append(view.Columns, render.Column[row]{
-			Name: k.Name, About: k.About, Extra: !listed || !detail(k.Name), Detail: detail(k.Name),
+			Name: k.Name, About: k.About, Extra: !listed, Detail: true,
 			Cell: func(r row) render.Cell { return render.Own(r.Text(k.Name)) },
 		})
 	}
