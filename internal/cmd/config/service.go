@@ -286,19 +286,15 @@ func (p *probe) missing() {
 
 // kindOf returns what all of some texts look like: uuid, digits or text; empty if there are none.
 func kindOf(texts []string) string {
-	all := func(pattern string) bool {
-		like := regexp.MustCompile(pattern)
-		return !slices.ContainsFunc(texts, func(text string) bool { return !like.MatchString(text) })
+	for _, kind := range []struct{ name, pattern string }{
+		{"uuid", `(?i)^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`}, {"digits", `^[1-9][0-9]*$`}, {"text", ""},
+	} {
+		like := regexp.MustCompile(kind.pattern)
+		if len(texts) > 0 && !slices.ContainsFunc(texts, func(text string) bool { return !like.MatchString(text) }) {
+			return kind.name
+		}
 	}
-	switch {
-	case len(texts) == 0:
-		return ""
-	case all(`(?i)^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`):
-		return "uuid"
-	case all(`^[1-9][0-9]*$`):
-		return "digits"
-	}
-	return "text"
+	return ""
 }
 
 func (p *probe) fields() {
