@@ -106,7 +106,7 @@ func (s *Sender) compare(ctx context.Context, filter api.WithdrawalFilter, f Fil
 		switch {
 		case err != nil:
 			return c, err
-		case !isTaken(o) || x.r.has(o.ID):
+		case o.ID == "" || x.r.has(o.ID):
 		case accepted.Withdrawals[o.ID]:
 			c.Accepted++
 		case x.r.filter.From+x.r.filter.To != "": // the service may understand the period in another way
@@ -119,11 +119,6 @@ func (s *Sender) compare(ctx context.Context, filter api.WithdrawalFilter, f Fil
 		}
 	}
 	return c, nil
-}
-
-// isTaken reports whether the service has a withdrawal for an order.
-func isTaken(o journal.Record) bool {
-	return o.State == StateAccepted || o.State == StateConflict && o.ID != ""
 }
 
 // comparing is the state of one reading of Compare. The journal is asked about some records at a time,
@@ -179,8 +174,7 @@ func (x *comparing) flush() error {
 
 // compare compares a record of the list with the journal, and reports whether there is a difference.
 func (x *comparing) compare(w listed, holders, named map[string]journal.Record) (Difference, bool) {
-	o, found := holders[w.ID]
-	if found && isTaken(o) {
+	if o, found := holders[w.ID]; found {
 		why := x.whyDifferent(o, w)
 		return Difference{different, &o.Order, &w.Withdrawal, why, w.mark(), false}, why != ""
 	}
