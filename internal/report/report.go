@@ -40,7 +40,6 @@ type Query struct {
 	Now      time.Time // the present second, as the service would write it; zero if nothing depends on it
 	Compare  bool      // whether to count the span before too; both ends of Span must be set
 	Currency string    // only sums in this currency, in any case; empty: in all
-	Days     bool      // whether Timeline will be called
 	Layout   string    // of times that are not written as usual
 	Money    money.Registry
 }
@@ -63,8 +62,7 @@ type Report struct {
 	query    Query
 	whole    Span                // that of the query, with the rest of its last week or month
 	sellers  []api.ResellerStats // without their invoices
-	codes    map[string]int32    // as written
-	folded   map[string]int32
+	codes    map[string]int32    // the index in units of a code, folded
 	units    []currency
 	rows     groups
 	invoices []invoice // if the query groups by them
@@ -87,37 +85,13 @@ type key struct {
 }
 
 // groups holds figures by their key.
-type groups struct {
-	all   []group
-	index map[key]int // the keys in all that may come again
-}
+type groups map[key]*figure
 
-type group struct {
-	key
-	figure
-}
-
-// at returns a key's figures, valid until the next call.
-func (g *groups) at(k key) *figure {
-	i, ok := g.index[k]
-	if !ok {
-		if g.index == nil {
-			g.index = map[key]int{}
-		}
-		i = len(g.all)
-		g.index[k] = i
-		g.all = append(g.all, group{key: k})
+func (g groups) add(k key, f figure) {
+	if g[k] == nil {
+		g[k] = &figure{key: k}
 	}
-	return &g.all[i].figure
-}
-
-func (g *groups) sorted(compare func(a, b *group) int) []*group {
-	order := make([]*group, len(g.all))
-	for i := range g.all {
-		order[i] = &g.all[i]
-	}
-	slices.SortFunc(order, compare)
-	return order
+	g[k].add(f)
 }
 
 // invoice is what an invoice has in one currency.
@@ -125,6 +99,7 @@ type invoice struct {
 	id               string
 	seller, currency int32
 	created          moment
+	dated            bool // whether the time could be read
 	sums             sums
 }
 
@@ -137,31 +112,26 @@ func (s *sums) plus(o sums) {
 }
 
 type figure struct {
+	key
 	invoices int64
 	sums     sums
-	before   *sums // in the span before, if there were any
-	last     moment
+	before   sums   // in the span before
+	last     moment // of those that can be read
 }
 
 func (f *figure) add(o figure) {
 	f.invoices += o.invoices
 	f.sums.plus(o.sums)
-	if o.before != nil {
-		if f.before == nil {
-			f.before = new(sums)
-		}
-		f.before.plus(*o.before)
-	}
-	if o.last.read && (!f.last.read || o.last.compare(f.last) > 0) {
+	f.before.plus(o.before)
+	if o.last.compare(f.last) > 0 {
 		f.last = o.last
 	}
 }
 
-// moment is a time and how it was written, and whether it could be read.
+// moment is a time and how it was written.
 type moment struct {
 	text string
 	time time.Time
-	read bool
 }
 
 func (m moment) compare(o moment) int {
@@ -181,7 +151,7 @@ type Difference struct {
 
 // New returns an empty report.
 func New(q Query) *Report {
-	r := &Report{query: q, codes: map[string]int32{}, folded: map[string]int32{}}
+	r := &Report{query: q, codes: map[string]int32{}, rows: groups{}, bySeller: groups{}, days: groups{}}
 	if q.Compare {
 		r.whole, r.Previous = q.Span.whole(q.Now), q.Span.Before(q.Now)
 	}
@@ -206,10 +176,6 @@ func (r *Report) Add(stats api.ResellerStats) error {
 			r.count(part)
 		}
 	}
-	clear(r.bySeller.index) // there can be as many groups as invoices
-	if r.query.has(ByReseller) {
-		clear(r.rows.index)
-	}
 	for kind, totals := range [2][]api.CodeTotal{stats.TotalVolume, stats.TotalRebates} {
 		r.compare(stats, kind, all, totals)
 	}
@@ -223,7 +189,7 @@ func (r *Report) parts(seller int32, records []api.InvoiceRebate) (parts []invoi
 	timed := !r.query.Span.Open() || r.query.unit() != ""
 	for _, record := range records {
 		at, ok := ParseCreated(record.Created, r.query.Layout)
-		part := invoice{id: record.ID, seller: seller, created: moment{record.Created, at, ok}}
+		part := invoice{id: record.ID, seller: seller, created: moment{record.Created, at}, dated: ok}
 		first := len(parts)
 		parts = r.appendParts(parts, part, record)
 		switch counts := len(parts) > first; {
@@ -271,15 +237,16 @@ func (r *Report) count(part invoice) {
 	var f figure
 	switch {
 	case r.query.Span.Contains(at):
-		f = figure{invoices: 1, sums: part.sums, last: part.created}
-		if r.query.Days && part.created.read {
-			r.days.at(key{currency: part.currency, begin: dayOf(at)}).add(f)
+		f = figure{invoices: 1, sums: part.sums}
+		if part.dated {
+			f.last = part.created
+			r.days.add(key{currency: part.currency, begin: dayOf(at)}, f)
 		}
 		if r.query.has(ByInvoice) {
 			r.invoices = append(r.invoices, part)
 		}
 	case r.query.Compare && r.Previous.Contains(at):
-		f = figure{before: &part.sums}
+		f = figure{before: part.sums}
 		at = r.whole.shift(at, 1)
 	default:
 		return
@@ -287,8 +254,8 @@ func (r *Report) count(part invoice) {
 	if unit != "" {
 		k.begin = unit.Begin(at)
 	}
-	r.rows.at(k).add(f)
-	r.bySeller.at(seller).add(f)
+	r.rows.add(k, f)
+	r.bySeller.add(seller, f)
 }
 
 // wants reports whether the query asks for a currency.
@@ -309,11 +276,7 @@ func (r *Report) Codes() []string {
 // currency returns the index of a code's currency in units. If the registry does not know it, its code is the
 // first spelling of the service in the order of bytes, which does not depend on the order of the records.
 func (r *Report) currency(code string) int32 {
-	if i, ok := r.codes[code]; ok {
-		return i
-	}
-	folded := fold(code)
-	i, ok := r.folded[folded]
+	i, ok := r.codes[fold(code)]
 	if !ok {
 		i = int32(len(r.units))
 		unit := currency{code: code, decimals: money.Unknown}
@@ -321,9 +284,8 @@ func (r *Report) currency(code string) int32 {
 			unit = currency{code: e.Amount(0).Code, decimals: e.Decimals, known: true}
 		}
 		r.units = append(r.units, unit)
-		r.folded[folded] = i
+		r.codes[fold(code)] = i
 	}
-	r.codes[code] = i
 	if u := &r.units[i]; !u.known {
 		u.code = min(u.code, code)
 	}

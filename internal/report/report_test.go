@@ -128,14 +128,14 @@ func TestCurrency(t *testing.T) {
 		TotalVolume: []api.CodeTotal{{Code: "all",
 			Amounts: api.CodeAmounts{{Code: "USD", Minor: 101}, {Code: "EUR", Minor: 56}}}},
 	}
-	r := added(t, Query{By: []Group{ByDay}, Currency: "uSd", Days: true}, shop) // the unreadable time is that of euros
+	r := added(t, Query{By: []Group{ByDay}, Currency: "uSd"}, shop) // the unreadable time is that of euros
 	const usd = "USD n=1 volume=100 rebates=10 share=1000 last=2026-05-03T10:00:00"
 	same(t, "rows", brief(r.Rows(0)), []string{"2026-05-03 " + usd})
 	same(t, "totals", totals(r), []string{usd})
 	same(t, "sellers", brief(slices.Values(r.Sellers())), []string{"N " + usd})
-	for code, want := range map[string]int{"USD": 1, "EUR": 0, "DOGE": 0} {
+	for code, want := range map[string]int64{"USD": 10, "EUR": 0, "DOGE": 0} {
 		_, points := r.Timeline(code, 60)
-		same(t, "the timeline of "+code, len(points), want)
+		same(t, "the timeline of "+code, points[0].Rebates.Int64(), want)
 	}
 	same(t, "undated", r.Undated, 0)
 	same(t, "codes", r.Codes(), []string{"DOGE", "EUR", "USD"})
@@ -314,7 +314,7 @@ func TestUnreadableCreated(t *testing.T) {
 			t.Errorf("%v: the differences are %v", q.By, differ)
 		}
 	}
-	r := added(t, Query{By: []Group{ByReseller}, Days: true}, shop)
+	r := added(t, Query{By: []Group{ByReseller}}, shop)
 	same(t, "rows", brief(r.Rows(0)), []string{
 		"N EUR n=3 volume=18446744073709551614 rebates=1844674407370955160 share=1000 last=2026-05-03T10:00:00"})
 	same(t, "undated", r.Undated, 2)
@@ -399,7 +399,6 @@ func TestTimelines(t *testing.T) {
 		one("2026-05-04T10:00:00", "USD", 50),
 	}}
 	lines := func(q Query, most int) (all []string) {
-		q.Days = true
 		r := added(t, q, shop)
 		for _, code := range r.Codes() {
 			unit, points := r.Timeline(code, most)
@@ -429,7 +428,8 @@ func TestTimelines(t *testing.T) {
 	same(t, "until today", lines(Query{By: by, Now: now}, 60)[:1], []string{
 		"EUR by day: 2026-05-03=30 2026-05-04=0 2026-05-05=0 2026-05-06=11 2026-05-07=0 2026-05-08=0"})
 	same(t, "a span without an end", lines(Query{By: by, Now: now, Span: from("2026-05-05")}, 60), []string{
-		"EUR by day: 2026-05-05=0 2026-05-06=11 2026-05-07=0 2026-05-08=0"})
+		"EUR by day: 2026-05-05=0 2026-05-06=11 2026-05-07=0 2026-05-08=0",
+		"USD by day: 2026-05-05=0 2026-05-06=0 2026-05-07=0 2026-05-08=0"})
 	same(t, "as grouped", lines(Query{By: []Group{ByMonth}}, 60),
 		[]string{"EUR by month: 2026-05=41", "USD by month: 2026-05=5"})
 	same(t, "no room for days", lines(Query{By: by}, 3),
@@ -437,7 +437,7 @@ func TestTimelines(t *testing.T) {
 	shop.InvoiceRebates = append(shop.InvoiceRebates, one("1815-06-18T00:00:00", "EUR", 9990))
 	same(t, "the latest years", lines(Query{By: by}, 2),
 		[]string{"EUR by year: 2025=0 2026=41", "USD by year: 2025=0 2026=5"})
-	if _, got := New(Query{Days: true}).Timeline("EUR", 60); got != nil {
+	if _, got := New(Query{}).Timeline("EUR", 60); got != nil {
 		t.Errorf("of nothing: %v", got)
 	}
 }

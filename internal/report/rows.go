@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"iter"
+	"maps"
 	"math/big"
 	"slices"
 	"strings"
@@ -47,10 +48,10 @@ func (r *Report) Rows(top int) iter.Seq[Row] {
 }
 
 // made yields the rows of groups, sorted by some properties: the first top of each currency, or all.
-func (r *Report) made(all groups, by []Group, top int, row func(*group) Row) iter.Seq[Row] {
+func (r *Report) made(all groups, by []Group, top int, row func(*figure) Row) iter.Seq[Row] {
 	return func(yield func(Row) bool) {
 		shown := map[int32]int{}
-		for _, g := range all.sorted(r.order(by)) {
+		for _, g := range slices.SortedFunc(maps.Values(all), r.order(by)) {
 			if shown[g.currency]++; top > 0 && shown[g.currency] > top {
 				continue
 			}
@@ -78,10 +79,10 @@ func (r *Report) invoiceRows() iter.Seq[Row] {
 }
 
 // order returns how rows are sorted: by the groups, then by currency, and then by rebates, largest first.
-func (r *Report) order(by []Group) func(a, b *group) int {
+func (r *Report) order(by []Group) func(a, b *figure) int {
 	sellers := places(r.sellers, compareSellers)
 	units := places(r.units, func(a, b currency) int { return compareCodes(a.code, b.code) })
-	return func(a, b *group) int {
+	return func(a, b *figure) int {
 		seller, unit := sellers[a.seller]-sellers[b.seller], units[a.currency]-units[b.currency]
 		for _, g := range by {
 			differ := unit
@@ -124,9 +125,10 @@ func (r *Report) Totals() []Row {
 	return slices.Collect(r.made(r.totals(), nil, 0, r.maker("", false, r.rows)))
 }
 
-func (r *Report) totals() (totals groups) {
-	for _, g := range r.bySeller.all {
-		totals.at(key{currency: g.currency}).add(g.figure)
+func (r *Report) totals() groups {
+	totals := groups{}
+	for k, f := range r.bySeller {
+		totals.add(key{currency: k.currency}, *f)
 	}
 	return totals
 }
@@ -169,15 +171,15 @@ func (r *Report) Differences() []Difference {
 }
 
 // maker returns a function that makes rows of groups. all has the groups that have shares of a total.
-func (r *Report) maker(unit Unit, sellers bool, all groups) func(*group) Row {
+func (r *Report) maker(unit Unit, sellers bool, all groups) func(*figure) Row {
 	whole, signs := map[int32]*big.Int{}, map[[2]int32]bool{} // a currency, and a sign that its groups have
-	for _, total := range r.totals().all {
+	for _, total := range r.totals() {
 		whole[total.currency] = total.sums[1].Big()
 	}
-	for _, g := range all.all {
+	for _, g := range all {
 		signs[[2]int32{g.currency, int32(g.sums[1].Compare(api.Sum{}))}] = true
 	}
-	return func(g *group) Row {
+	return func(g *figure) Row {
 		row := Row{
 			Currency: r.units[g.currency].code, Decimals: r.units[g.currency].decimals,
 			Invoices: g.invoices, Volume: g.sums[0].Big(), Rebates: g.sums[1].Big(), Last: g.last.text,
@@ -191,8 +193,7 @@ func (r *Report) maker(unit Unit, sellers bool, all groups) func(*group) Row {
 		}
 		row.Share = Tenths(row.Rebates, row.Whole)
 		if r.query.Compare {
-			before := cmp.Or(g.before, new(sums))
-			row.PreviousVolume, row.PreviousRebates = before[0].Big(), before[1].Big()
+			row.PreviousVolume, row.PreviousRebates = g.before[0].Big(), g.before[1].Big()
 			row.Change = Tenths(new(big.Int).Sub(row.Rebates, row.PreviousRebates),
 				new(big.Int).Abs(row.PreviousRebates))
 		}
@@ -243,8 +244,7 @@ type Point struct {
 // comes first, even if nothing was earned lately. The unit is that of the query, or one that suits the time. If
 // it gives too many periods, the next larger unit that gives few enough is used.
 func (r *Report) Timeline(code string, most int) (unit Unit, points []Point) {
-	ofCode := func(g group) bool { return r.units[g.currency].code == code }
-	if !slices.ContainsFunc(r.days.all, ofCode) || most < 1 {
+	if len(r.days) == 0 {
 		return "", nil
 	}
 	first, last := r.timelineEnds(most)
@@ -264,9 +264,9 @@ func (r *Report) Timeline(code string, most int) (unit Unit, points []Point) {
 	}
 	n := min(unit.count(first, last), most)
 	begin := unit.Step(unit.Begin(last), 1-n)
-	sums := make([]api.Sum, n)
-	for _, g := range r.days.all {
-		if i := unit.steps(begin, unit.Begin(g.begin)); i >= 0 && ofCode(g) {
+	of, sums := r.codes[fold(code)], make([]api.Sum, n)
+	for _, g := range r.days {
+		if i := unit.steps(begin, unit.Begin(g.begin)); i >= 0 && g.currency == of {
 			sums[i].Plus(g.sums[1])
 		}
 	}
@@ -280,8 +280,8 @@ func (r *Report) Timeline(code string, most int) (unit Unit, points []Point) {
 // timelineEnds returns the first and last day of the timelines. They begin with the span, unless it has more
 // than so many months.
 func (r *Report) timelineEnds(most int) (first, last time.Time) {
-	early := func(a, b group) int { return a.begin.Compare(b.begin) }
-	first, last = slices.MinFunc(r.days.all, early).begin, slices.MaxFunc(r.days.all, early).begin
+	days := slices.SortedFunc(maps.Keys(r.days), func(a, b key) int { return a.begin.Compare(b.begin) })
+	first, last = days[0].begin, days[len(days)-1].begin
 	span, now := r.query.Span, r.query.Now
 	running := span.Open() || span.Running(now)
 	switch {

@@ -142,7 +142,7 @@ func (p *reporting) check() (err error) {
 	}
 	p.report = report.New(report.Query{
 		By: p.by, Span: p.span, Now: p.now, Compare: p.compare, Currency: code,
-		Layout: p.TimeLayout, Money: p.Money, Days: p.drawn() || p.html.Path != "" || p.svg.Path != "",
+		Layout: p.TimeLayout, Money: p.Money,
 	})
 	return nil
 }
