@@ -100,7 +100,6 @@ func (p Parser) Instants(from, to string) (start, end time.Time, err error) {
 }
 
 // Written returns the period for times that were written without a time zone, on the clock that wrote them.
-// It leaves an end unset if the text is empty.
 func (p Parser) Written(from, to string) (span report.Span, err error) {
 	p.Now, p.Zone = p.WallClock(), time.UTC // as no zone: each day has 24 hours
 	first, after, err := p.ends(from, to, func(flag, text string) (time.Time, error) {
@@ -111,12 +110,7 @@ func (p Parser) Written(from, to string) (span report.Span, err error) {
 		}
 		return at, nil
 	})
-	if from != "" {
-		span.From = &first
-	}
-	if to != "" {
-		span.To = &after
-	}
+	span = report.Span{From: first, To: after}
 	if _, unit, _ := p.named(from); unit != report.ByDay {
 		span.Unit = unit
 	}

@@ -79,7 +79,7 @@ func written(t *testing.T, text string) time.Time {
 
 func span(t *testing.T, from, to string) Span {
 	t.Helper()
-	return Span{From: new(written(t, from)), To: new(written(t, to))}
+	return Span{From: written(t, from), To: written(t, to)}
 }
 
 // TestCurrenciesAreNeverAdded checks that a record counts once in each currency that it names, and that
@@ -252,8 +252,8 @@ func TestRunningSpan(t *testing.T) {
 	}
 	now := written(t, "2026-11-23T12:00")
 	for want, s := range map[string]Span{
-		"all time": {}, "from": {From: &now}, "until": {To: new(now.AddDate(0, 0, 1))}, "past": {To: &now},
-		"future": {From: new(now.AddDate(0, 0, 1))},
+		"all time": {}, "from": {From: now}, "until": {To: now.AddDate(0, 0, 1)}, "past": {To: now},
+		"future": {From: now.AddDate(0, 0, 1)},
 	} {
 		if got := s.Running(now); got != (want == "from" || want == "until") {
 			t.Errorf("%s is running: %v", want, got)
@@ -280,7 +280,7 @@ func TestCompareRunning(t *testing.T) {
 		"2026-03-31 EUR n=1 volume=4000 rebates=400 share=800 last=2026-03-31T11:59:59 before=0/0 change=<nil>",
 	})
 	// The end is today, not the month's: a day still has its own day before.
-	q.Span.To, q.Now = new(written(t, "2026-03-31")), written(t, "2026-03-30T12:00")
+	q.Span.To, q.Now = written(t, "2026-03-31"), written(t, "2026-03-30T12:00")
 	same(t, "until 30 March", brief(added(t, q, shop).Rows(0)), []string{
 		"2026-03-01 EUR n=1 volume=1000 rebates=100 share=1000 last=2026-03-01T00:00:00 before=10/1 change=99000",
 		"2026-03-28 EUR n=0 volume=0 rebates=0 share=0 last= before=200/20 change=-1000",
@@ -297,7 +297,7 @@ func TestUnreadableCreated(t *testing.T) {
 		TotalVolume:  []api.CodeTotal{{Code: "EUR", Amounts: api.CodeAmounts{{Code: "EUR", Minor: 405}}}},
 	}
 	for _, q := range []Query{{By: []Group{ByMonth}},
-		{By: []Group{ByReseller}, Span: Span{From: new(written(t, "2026-01-01"))}}} {
+		{By: []Group{ByReseller}, Span: Span{From: written(t, "2026-01-01")}}} {
 		r := New(q)
 		err := r.Add(shop)
 		if err == nil || !strings.HasSuffix(err.Error(), `time of creation cannot be read: "1746266400", and 1 more like it`) {
@@ -423,7 +423,7 @@ func TestTimelines(t *testing.T) {
 	same(t, "a span that is too long",
 		lines(Query{By: by, Span: span(t, "1990-01-01T00:00", "2026-05-07T00:00")}, 60)[:1], []string{
 			"EUR by day: 2026-05-03=30 2026-05-04=0 2026-05-05=0 2026-05-06=11"})
-	from := func(text string) Span { return Span{From: new(written(t, text))} }
+	from := func(text string) Span { return Span{From: written(t, text)} }
 	now := written(t, "2026-05-08T12:00")
 	same(t, "until today", lines(Query{By: by, Now: now}, 60)[:1], []string{
 		"EUR by day: 2026-05-03=30 2026-05-04=0 2026-05-05=0 2026-05-06=11 2026-05-07=0 2026-05-08=0"})
@@ -468,8 +468,7 @@ func TestSumsProperty(t *testing.T) {
 		q := Query{By: []Group{by}, Compare: rapid.Bool().Draw(t, "compare")}
 		first, last := "0", "9"
 		if q.Compare || rapid.Bool().Draw(t, "a span") { // March and April, before them January and February
-			q.Span = Span{From: new(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)),
-				To: new(time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC))}
+			q.Span = Span{From: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), To: time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)}
 			first, last = "2026-03", "2026-05"
 		}
 		rows, before, totals := map[key]*sum{}, map[string]*big.Int{}, map[string]*big.Int{} // before, totals: rebates

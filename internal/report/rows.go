@@ -220,9 +220,9 @@ func Tenths(part, whole *big.Int) *big.Int {
 func (r *Report) partial(unit Unit, begin time.Time) string {
 	end, span := unit.Step(begin, 1), r.query.Span
 	switch now := r.query.Now; {
-	case !now.IsZero() && end.After(now) && (span.To == nil || span.Running(now)):
+	case !now.IsZero() && end.After(now) && (span.To.IsZero() || span.Running(now)):
 		return "so far"
-	case span.From != nil && begin.Before(*span.From), span.To != nil && end.After(*span.To):
+	case begin.Before(span.From), !span.To.IsZero() && end.After(span.To):
 		return "in part"
 	}
 	return ""
@@ -285,13 +285,13 @@ func (r *Report) timelineEnds(most int) (first, last time.Time) {
 	span, now := r.query.Span, r.query.Now
 	running := span.Open() || span.Running(now)
 	switch {
-	case span.To != nil && !running:
+	case !span.To.IsZero() && !running:
 		last = dayOf(span.To.Add(-time.Nanosecond))
 	case running && !now.IsZero() && now.After(last):
 		last = dayOf(now)
 	}
-	if span.From != nil && ByMonth.count(dayOf(*span.From), last) <= most {
-		first = dayOf(*span.From)
+	if !span.From.IsZero() && ByMonth.count(dayOf(span.From), last) <= most {
+		first = dayOf(span.From)
 	}
 	return first, last
 }

@@ -63,10 +63,9 @@ const (
 	digits        = "0123456789"
 )
 
-// Span is the time from From until just before To. An end that is nil is open. No time can mean that, because
-// the service can write every time.
+// Span is the time from From until just before To. An end that is zero is open.
 type Span struct {
-	From, To *time.Time
+	From, To time.Time
 
 	// Unit is ByWeek or ByMonth if From was given as a week or month, and otherwise empty. Until such a span
 	// is over, it counts as whole weeks or months of which the rest is still to come.
@@ -74,23 +73,31 @@ type Span struct {
 }
 
 // Open reports whether the span is all time.
-func (s Span) Open() bool { return s.From == nil && s.To == nil }
+func (s Span) Open() bool { return s.From.IsZero() && s.To.IsZero() }
 
 // Contains reports whether a time is in the span.
 func (s Span) Contains(at time.Time) bool {
-	return (s.From == nil || !at.Before(*s.From)) && (s.To == nil || at.Before(*s.To))
+	return (s.From.IsZero() || !at.Before(s.From)) && (s.To.IsZero() || at.Before(s.To))
 }
 
 // Running reports whether the span has begun and is not over. now is the present second.
 func (s Span) Running(now time.Time) bool {
-	return !s.Open() && (s.From == nil || !now.Before(*s.From)) && (s.To == nil || s.To.After(now.Add(time.Second)))
+	return !s.Open() && (s.From.IsZero() || !now.Before(s.From)) && (s.To.IsZero() || s.To.After(now.Add(time.Second)))
+}
+
+// SoFar returns the span, which is running, until the end of today at most.
+func (s Span) SoFar(now time.Time) Span {
+	if tomorrow := ByDay.Step(dayOf(now), 1); s.To.IsZero() || s.To.After(tomorrow) {
+		s.To = tomorrow
+	}
+	return s
 }
 
 // whole returns the span with the rest of the week or month in which it ends, if it is running and has a
 // Unit.
 func (s Span) whole(now time.Time) Span {
-	if s.Unit != "" && s.To != nil && s.Running(now) {
-		s.To = new(s.Unit.Step(s.Unit.Begin(s.To.Add(-time.Nanosecond)), 1))
+	if s.Unit != "" && !s.To.IsZero() && s.Running(now) {
+		s.To = s.Unit.Step(s.Unit.Begin(s.To.Add(-time.Nanosecond)), 1)
 	}
 	return s
 }
@@ -101,13 +108,9 @@ func (s Span) whole(now time.Time) Span {
 // to 31 March with all of February. Both ends must be set.
 func (s Span) Before(now time.Time) Span {
 	whole := s.whole(now)
-	before := Span{From: new(whole.shift(*s.From, -1)), To: s.From}
+	before := Span{From: whole.shift(s.From, -1), To: s.From}
 	if s.Running(now) {
-		end := *s.To
-		if tomorrow := ByDay.Step(dayOf(now), 1); tomorrow.Before(end) {
-			end = tomorrow
-		}
-		before.To = new(whole.shift(end.Add(-time.Nanosecond), -1).Add(time.Nanosecond))
+		before.To = whole.shift(s.SoFar(now).To.Add(-time.Nanosecond), -1).Add(time.Nanosecond)
 	}
 	return before
 }
@@ -116,21 +119,21 @@ func (s Span) Before(now time.Time) Span {
 // the same day of another month, or the last day if that month is shorter. Otherwise it is as many days,
 // hours and seconds away as the span is long.
 func (s Span) shift(at time.Time, direction int) time.Time {
-	if !s.From.Equal(ByMonth.Begin(*s.From)) || !s.To.Equal(ByMonth.Begin(*s.To)) || s.From.Equal(*s.To) {
+	if !s.From.Equal(ByMonth.Begin(s.From)) || !s.To.Equal(ByMonth.Begin(s.To)) || s.From.Equal(s.To) {
 		return time.Unix(at.Unix()+int64(direction)*(s.To.Unix()-s.From.Unix()),
 			int64(at.Nanosecond()+direction*(s.To.Nanosecond()-s.From.Nanosecond()))).UTC()
 	}
-	first := ByMonth.Step(ByMonth.Begin(at), direction*ByMonth.steps(*s.From, *s.To))
+	first := ByMonth.Step(ByMonth.Begin(at), direction*ByMonth.steps(s.From, s.To))
 	last := first.AddDate(0, 1, -1)
 	return first.AddDate(0, 0, min(at.Day(), last.Day())-1).Add(at.Sub(dayOf(at)))
 }
 
 // Bounds returns the first and the last second of the span as text, empty for an open end.
 func (s Span) Bounds() (from, to string) {
-	if s.From != nil {
+	if !s.From.IsZero() {
 		from = s.From.Format(writtenLayout)
 	}
-	if s.To != nil {
+	if !s.To.IsZero() {
 		to = s.To.Add(-time.Nanosecond).Format(writtenLayout)
 	}
 	return from, to

@@ -119,7 +119,7 @@ func (p *reporting) check() (err error) {
 	p.now = p.Period().WallClock()
 	switch {
 	case err != nil || p.to != "":
-	case p.span.From != nil && p.span.From.After(p.now):
+	case p.span.From.After(p.now):
 		err = exit.UsageError("--from "+p.from+" is in the future", "name an earlier time, or --to too")
 	case p.compare:
 		p.span, err = p.Period().Written(p.from, p.Period().Today(p.from))

@@ -57,7 +57,7 @@ func (p *reporting) noteText() string {
 	if p.compare {
 		before := p.report.Previous
 		name := p.monthText(before)
-		if before.From != nil && before.From.Year() == p.span.From.Year() {
+		if before.From.Year() == p.span.From.Year() {
 			name = strings.TrimSuffix(name, before.From.Format(" 2006"))
 		}
 		text = "compared with " + name + ", " + text

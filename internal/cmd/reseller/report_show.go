@@ -268,17 +268,13 @@ func (p *reporting) periodText() string {
 func (p *reporting) spanText(span report.Span) string {
 	soFar := ""
 	if span.Running(p.now) {
-		soFar = " so far"
-		tomorrow := report.ByDay.Step(report.ByDay.Begin(p.now), 1)
-		if span.To == nil || span.To.After(tomorrow) {
-			span.To = &tomorrow
-		}
+		soFar, span = " so far", span.SoFar(p.now)
 	}
-	text := func(end *time.Time, back time.Duration) string {
+	text := func(end time.Time, back time.Duration) string {
 		switch {
-		case end == nil:
+		case end.IsZero():
 			return ""
-		case end.Equal(report.ByDay.Begin(*end)):
+		case end.Equal(report.ByDay.Begin(end)):
 			return end.Add(-back).Format(time.DateOnly)
 		}
 		return end.Add(-back).Format("2006-01-02 15:04")
@@ -293,7 +289,7 @@ func (p *reporting) spanText(span report.Span) string {
 		return "from " + first
 	case first == last:
 		return first + soFar
-	case span.From.Equal(report.ByMonth.Begin(*span.From)) && span.To.Equal(report.ByMonth.Step(*span.From, 1)):
+	case span.From.Equal(report.ByMonth.Begin(span.From)) && span.To.Equal(report.ByMonth.Step(span.From, 1)):
 		return span.From.Format("2006-01") + soFar
 	}
 	return first + " to " + last + soFar
@@ -302,14 +298,14 @@ func (p *reporting) spanText(span report.Span) string {
 // monthText names a month, and describes any other period as spanText does.
 func (p *reporting) monthText(span report.Span) string {
 	running := span.Running(p.now)
-	if span.From == nil || span.To == nil && !running {
+	if span.From.IsZero() || span.To.IsZero() && !running {
 		return p.spanText(span)
 	}
-	month, last := report.ByMonth.Begin(*span.From), p.now
-	if span.To != nil {
+	month, last := report.ByMonth.Begin(span.From), p.now
+	if !span.To.IsZero() {
 		last = span.To.Add(-time.Nanosecond)
 	}
-	whole := span.To != nil && span.To.Equal(report.ByMonth.Step(month, 1)) || running && span.Unit == report.ByMonth
+	whole := span.To.Equal(report.ByMonth.Step(month, 1)) || running && span.Unit == report.ByMonth
 	switch {
 	case !whole || !span.From.Equal(month) || !report.ByMonth.Begin(last).Equal(month):
 		return p.spanText(span)
