@@ -3,6 +3,7 @@ package payout
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -24,10 +25,13 @@ func TestWaitRun(t *testing.T) {
 	d := waitsFor(t)
 	both := RunWait{Statuses: []string{"Done"}, FailOn: []string{"done"}}
 	wantKind(t, errorOf(d.WaitRun(t.Context(), "cafe0001", both)), Invalid, "")
-	d.bring(asked("4"), outUnknown)
-	d.begins("cafe0002", "4")
-	_, err := d.WaitRun(t.Context(), "cafe0002", RunWait{Statuses: both.Statuses})
-	wantKind(t, err, Unknown, "", "1 of 1 order is unknown")
+	for way, kind := range map[string]Kind{"unknown": Unknown, "being sent": Busy} {
+		id := fmt.Sprint(len(way))
+		ways[way](d, asked(id))
+		d.begins("run "+id, id)
+		_, err := d.WaitRun(t.Context(), "run "+id, RunWait{Statuses: both.Statuses})
+		wantKind(t, err, kind, "", "1 of 1 order is "+way)
+	}
 	var left []int
 	p, err := d.WaitRun(t.Context(), "cafe0001",
 		RunWait{Statuses: []string{"Done"}, FailOn: []string{"failed"}, Interval: 1, Progress: func(p RunProgress) {
