@@ -294,15 +294,7 @@ func (st *stage) run(args ...string) (code int, err error) {
 	if _, exited := errors.AsType[*exec.ExitError](err); st.Ctx.Err() != nil || err != nil && !exited && ctx.Err() == nil {
 		return 0, cmp.Or(st.Ctx.Err(), err)
 	}
-	step := rehearsalStep{ExitCode: cmd.ProcessState.ExitCode()}
-	words := []string{"till"}
-	for _, arg := range args {
-		if strings.Contains(arg, " ") { // which a shell would split
-			arg = `"` + arg + `"`
-		}
-		words = append(words, arg)
-	}
-	step.Command = strings.Join(words, " ")
+	step := rehearsalStep{Command: payout.Hint{Command: args}.String(), ExitCode: cmd.ProcessState.ExitCode()}
 	for line := range strings.Lines(errs.String()) {
 		if message, is := strings.CutPrefix(line, "till: "); is {
 			step.Message = strings.TrimSpace(message)
