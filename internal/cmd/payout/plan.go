@@ -94,7 +94,7 @@ func (f planFacts) totals(m money.Registry) render.Cell {
 	steps := make([]render.Step, len(f.Totals))
 	for i, t := range f.Totals {
 		if f.byUnit {
-			return sumCell(m, t.Amount)
+			return amountCell(m, t.Amount)
 		}
 		steps[i] = render.Step{Status: t.Pays, At: cmdutil.CountOf(t.Rows, "row")}
 	}

@@ -111,8 +111,8 @@ func totalLines(m money.Registry, totals []payout.Total) []planTotalLine {
 	return lines
 }
 
-// sumCell returns a total as one number, for a file. A person gets all totals as one text instead.
-func sumCell(m money.Registry, a api.BigAmount) render.Cell {
+// amountCell shows an amount with its code in the form that till accepts.
+func amountCell(m money.Registry, a api.BigAmount) render.Cell {
 	return render.BigAmount(a.Minor.Big(), codeIn(m, a.Kind, a.Code), m.DecimalsOf(a.Kind, a.Code))
 }
 
@@ -190,7 +190,7 @@ func (r runCounts) sum(totals []payout.Total) render.Cell {
 		if len(totals) > 0 {
 			a.Minor = totals[0].Amount.Minor
 		}
-		return sumCell(r.money, a)
+		return amountCell(r.money, a)
 	}
 	amounts := make([]render.Step, len(totals))
 	for i, t := range totals {
@@ -226,11 +226,6 @@ func codeIn(m money.Registry, kind api.Kind, code string) string {
 		return strings.ToLower(string(kind)) + ":" + code
 	}
 	return code
-}
-
-// amountCell shows an amount with its code in the form that till accepts.
-func amountCell(m money.Registry, a api.Amount) render.Cell {
-	return render.Amount(a.Minor, codeIn(m, a.Kind, a.Code), m.DecimalsOf(a.Kind, a.Code))
 }
 
 func exportCommand(a *cmdutil.App) *cobra.Command {

@@ -319,12 +319,12 @@ func changeView(m money.Registry) render.View[changeLine] {
 	type row = changeLine
 	view := render.Struct[row]("order_id")
 	view.Columns = append(view.Columns,
-		render.AmountField("amount", "what the plan pays", func(c row) render.Cell { return amountCell(m, c.Amount) }),
+		render.AmountField("amount", "what the plan pays", func(c row) render.Cell { return amountCell(m, api.Big(c.Amount)) }),
 		render.AmountField("was", "what the same payee was paid the last time", func(c row) render.Cell {
 			if c.WasAmount == nil {
 				return render.Own("")
 			}
-			return amountCell(m, *c.WasAmount)
+			return amountCell(m, api.Big(*c.WasAmount))
 		}),
 		render.Field("times", "how many orders were accepted for that address", render.Int,
 			func(c row) int64 { return int64(c.Times) }))
