@@ -260,7 +260,7 @@ func TestDemandOfSmallSums(t *testing.T) {
 	} {
 		d := newDesk(t)
 		remembered, _ := d.approvedBy("ann", "bob")
-		remembered.Above = []api.Amount{api.CryptoAmount("Btc", 100)}
+		remembered.Required, remembered.Above = 1, []api.Amount{api.CryptoAmount("Btc", 100)}
 		ok(t, d.Remember(t.Context(), remembered))
 		now := remembered
 		if test.file != "ann" {
