@@ -160,19 +160,18 @@ func planCommand(a *cmdutil.App) *cobra.Command {
 
 func (f *layoutFlags) chooseFormat(file string) error {
 	formats := []string{csv, jsonl, workbook}
+	named := strings.TrimPrefix(strings.ToLower(filepath.Ext(file)), ".")
 	switch {
-	case f.format != "" && !slices.Contains(formats, f.format):
-		return exit.UsageError(fmt.Sprintf("--format: there is no format %q", f.format),
-			cmp.Or(near.Question(f.format, "", formats), "use csv, jsonl or xlsx"))
 	case f.format == "" && file == "-":
 		return exit.UsageError("payout plan: standard input has no name that tells its format",
 			"add --format csv or --format jsonl")
-	case f.format != "":
-		return nil
-	}
-	f.format = strings.TrimPrefix(strings.ToLower(filepath.Ext(file)), ".")
-	if !slices.Contains(formats, f.format) {
+	case f.format == "" && slices.Contains(formats, named):
+		f.format = named
+	case f.format == "":
 		f.format = csv
+	case !slices.Contains(formats, f.format):
+		return exit.UsageError(fmt.Sprintf("--format: there is no format %q", f.format),
+			cmp.Or(near.Question(f.format, "", formats), "use csv, jsonl or xlsx"))
 	}
 	return nil
 }
