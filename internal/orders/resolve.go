@@ -3,6 +3,7 @@ package orders
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"example.com/till/internal/cmdline"
@@ -68,12 +69,10 @@ func checkDecision(cmd *cobra.Command, d payout.Decision, notSent bool) error {
 	if err := cmdutil.CheckOrderIDs(d.OrderIDs); err != nil {
 		return err
 	}
-	seen := map[string]bool{}
-	for _, id := range d.OrderIDs {
-		if seen[id] {
+	for i, id := range d.OrderIDs {
+		if slices.Contains(d.OrderIDs[:i], id) {
 			return exit.UsageError(fmt.Sprintf("order %s is named twice", id), "leave one out")
 		}
-		seen[id] = true
 	}
 	switch {
 	case d.AlthoughDifferent && strings.TrimSpace(d.Reason) == "":
