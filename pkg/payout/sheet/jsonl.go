@@ -43,7 +43,7 @@ func (row *Row) object(dec *jsontext.Decoder, text string) {
 	dec.Reset(strings.NewReader(text), jsontext.AllowDuplicateNames(true))
 	object, err := dec.ReadValue()
 	if err != nil {
-		row.wrong("", "it is not JSON: %s", Shorten(syntax(err)))
+		row.wrong("", "it is not JSON: %s", Shorten(Cause(err)))
 		return
 	}
 	if kind := object.Kind(); kind != '{' {
@@ -108,16 +108,11 @@ func textOf(col Column, value jsontext.Value) (text, why string) {
 var kindNames = map[jsontext.Kind]string{'n': "null", 't': "true or false", 'f': "true or false", '"': "a text",
 	'0': "a number", '{': "an object", '[': "a list"}
 
-// syntax returns the reason of a decoder's error.
-func syntax(err error) string {
+// Cause returns the reason of an error of the JSON decoder, without the names of Go types.
+func Cause(err error) string {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return "it is cut off"
 	}
-	return Cause(err)
-}
-
-// Cause returns the reason of an error of the JSON decoder, without the names of Go types.
-func Cause(err error) string {
 	if e := (*json.SemanticError)(nil); errors.As(err, &e) {
 		if e.Err != nil {
 			return fmt.Sprintf("at %q: %v", string(e.JSONPointer), e.Err)
