@@ -305,10 +305,7 @@ func recordsIn(f io.Reader, workbook bool) iter.Seq[[]string] {
 // writeResults replaces the results file with the run's orders, in the order of the plan. It has the
 // delimiter and the decimal mark of the plan's layout.
 func writeResults(ctx context.Context, sender *payout.Sender, plan *payout.Plan, file cmdutil.OutFile) error {
-	var l sheet.Layout
-	if plan.Layout != nil {
-		l = *plan.Layout
-	}
+	l := *cmp.Or(plan.Layout, new(sheet.Layout))
 	err := file.Write(func(w io.Writer) error {
 		if isWorkbook(file.Path) {
 			return xlsx.Write(w, records(sender.Results(ctx, plan.Name()), plan, sheet.Layout{}), "amount")
@@ -316,13 +313,11 @@ func writeResults(ctx context.Context, sender *payout.Sender, plan *payout.Plan,
 		if plan.Layout != nil { // the mark of UTF-8, without which Excel takes another encoding
 			io.WriteString(w, utf8Mark)
 		}
-		out, comma := bufio.NewWriter(w), ','
-		switch {
-		case l.Delimiter != "":
-			comma = rune(l.Delimiter[0])
-		case l.Decimal == ",": // as programs do where the decimal mark is a comma
-			comma = ';'
+		out, usual := bufio.NewWriter(w), ","
+		if l.Decimal == "," { // as programs do where the decimal mark is a comma
+			usual = ";"
 		}
+		comma := rune(cmp.Or(l.Delimiter, usual)[0])
 		var line []byte
 		for record, err := range records(sender.Results(ctx, plan.Name()), plan, l) {
 			if err != nil {
