@@ -48,7 +48,7 @@ func ListCommand(
 			if cmd.Flags().Changed("page") {
 				print = flags.printPage
 			}
-			err = print(s, out, within, listOf{client, reseller, filter})
+			err = print(s, out, within, newList(client, reseller, filter))
 			if err != nil && exit.Explain(err).Code == exit.Rejected && !s.Sandbox && (filter.From != "" || filter.To != "") {
 				return exit.Failure(exit.Rejected, err, err.Error(),
 					fmt.Sprintf("if the service means the format of the times, set the one it wants with: till profile set %s time_layout=LAYOUT (now %s)",
@@ -68,6 +68,18 @@ func ListCommand(
 	cmdline.Exclude(cmd, "page", "all")
 	cmdline.Offer(cmd, "currency", a.CompleteCurrencies)
 	return cmd
+}
+
+// newList returns the list of all withdrawals that a filter finds or, with the id of a reseller, of the reseller's.
+func newList(client *api.Client, reseller string, filter api.WithdrawalFilter) listOf {
+	if reseller == "" {
+		return listOf{client.Withdrawals.List, client.Withdrawals.All, filter}
+	}
+	return listOf{func(ctx context.Context, filter api.WithdrawalFilter, page, size int) (api.WithdrawalPage, error) {
+		return client.Resellers.Withdrawals(ctx, reseller, filter, page, size)
+	}, func(ctx context.Context, filter api.WithdrawalFilter, opts api.ListOptions) iter.Seq2[api.Withdrawal, error] {
+		return client.Resellers.AllWithdrawals(ctx, reseller, filter, opts)
+	}, filter}
 }
 
 // filter checks the flags. It returns the filter of the request, and reports whether a withdrawal that it finds was made
@@ -114,40 +126,23 @@ func (f *listFlags) filter(s *cmdutil.Session) (
 	}, nil
 }
 
-// listOf is the list of all withdrawals that a filter finds, or of those of a reseller.
+// listOf is a list of withdrawals.
 type listOf struct {
-	client   *api.Client
-	reseller string // its id, or empty
-	filter   api.WithdrawalFilter
-}
+	page func(ctx context.Context, filter api.WithdrawalFilter, page, size int) (api.WithdrawalPage, error)
+	all  func(context.Context, api.WithdrawalFilter, api.ListOptions) iter.Seq2[api.Withdrawal, error]
 
-func (l listOf) page(ctx context.Context, page, size int) ([]api.Withdrawal, error) {
-	var got api.WithdrawalPage
-	var err error
-	if l.reseller == "" {
-		got, err = l.client.Withdrawals.List(ctx, l.filter, page, size)
-	} else {
-		got, err = l.client.Resellers.Withdrawals(ctx, l.reseller, l.filter, page, size)
-	}
-	return got.Items, err
-}
-
-func (l listOf) all(ctx context.Context, opts api.ListOptions) iter.Seq2[api.Withdrawal, error] {
-	if l.reseller == "" {
-		return l.client.Withdrawals.All(ctx, l.filter, opts)
-	}
-	return l.client.Resellers.AllWithdrawals(ctx, l.reseller, l.filter, opts)
+	filter api.WithdrawalFilter
 }
 
 // printPage prints one page.
 func (f *listFlags) printPage(
 	s *cmdutil.Session, out cmdutil.Output[api.Withdrawal], within func(api.Withdrawal) bool, list listOf,
 ) error {
-	page, err := list.page(s.Ctx, f.page, f.pageSize)
+	got, err := list.page(s.Ctx, list.filter, f.page, f.pageSize)
 	if err != nil {
 		return err
 	}
-	page = slices.DeleteFunc(page, func(w api.Withdrawal) bool { return !within(w) })
+	page := slices.DeleteFunc(got.Items, func(w api.Withdrawal) bool { return !within(w) })
 	if f.limit > 0 {
 		page = page[:min(f.limit, len(page))]
 	}
@@ -175,7 +170,7 @@ func (f *listFlags) printAll(
 		limit = int64(f.pageSize)
 	}
 	err := out.List(func(yield func(api.Withdrawal, error) bool) {
-		for w, err := range list.all(s.Ctx, opts) {
+		for w, err := range list.all(s.Ctx, list.filter, opts) {
 			if err == nil {
 				if read.seen++; !within(w) {
 					continue
