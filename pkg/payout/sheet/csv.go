@@ -189,7 +189,7 @@ func (r *csvRows) split(text string) (why string) {
 			r.fields = append(r.fields, field)
 			continue
 		}
-		end := closingQuote(after)
+		end := strings.Index(strings.ReplaceAll(after, `""`, "--"), `"`) // the first that is not doubled
 		if r.open = end < 0; r.open {
 			return fmt.Sprintf("field %d begins with a double quote, and none ends it on this line: a field can hold no line break", n)
 		}
@@ -199,18 +199,4 @@ func (r *csvRows) split(text string) (why string) {
 		}
 	}
 	return ""
-}
-
-// closingQuote returns the index of the first double quote that is not doubled, or -1.
-func closingQuote(text string) int {
-	for i := 0; i < len(text); i++ {
-		switch {
-		case text[i] != '"':
-		case !strings.HasPrefix(text[i+1:], `"`):
-			return i
-		default:
-			i++
-		}
-	}
-	return -1
 }
