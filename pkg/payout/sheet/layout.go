@@ -62,15 +62,11 @@ func (l Layout) Check() error {
 	}
 	headers := map[string]string{}
 	for _, name := range Names() {
-		header, mapped := l.Columns[name]
-		other, taken := headers[plainName(header)]
-		switch {
-		case plainName(header) == "": // the file has no such column
-		case mapped && taken:
-			return fmt.Errorf("columns: %s is both %s and %s: leave one out", Quote(header), other, name)
-		case mapped:
-			headers[plainName(header)] = name
+		header := plainName(l.Columns[name])
+		if other, taken := headers[header]; taken && header != "" { // without a header, the file has no such column
+			return fmt.Errorf("columns: %s is both %s and %s: leave one out", Quote(l.Columns[name]), other, name)
 		}
+		headers[header] = name
 	}
 	for name := range l.Columns {
 		if !slices.Contains(Names(), name) {
