@@ -131,11 +131,11 @@ func (b *book) choose(main, name string, parts relations) {
 
 // richText is a text that may have formatted runs. The pronunciation (rPh) that Japanese texts have is left out.
 type richText struct {
-	Plain joined `xml:"t"`
-	Runs  joined `xml:"r>t"`
+	Plain string   `xml:"t"`
+	Runs  []string `xml:"r>t"`
 }
 
-func (t richText) String() string { return unescape(string(t.Plain) + string(t.Runs)) }
+func (t richText) String() string { return unescape(t.Plain + strings.Join(t.Runs, "")) }
 
 // escapes finds the characters that XML cannot have, such as a carriage return: as _x000D_ (ST_Xstring, ISO/IEC 29500-1,
 // 22.9.2.19).
@@ -146,14 +146,6 @@ func unescape(text string) string {
 		code, _ := strconv.ParseUint(e[2:6], 16, 16)
 		return string(rune(code))
 	})
-}
-
-// joined is the text of all elements of a name.
-type joined []byte
-
-func (j *joined) UnmarshalText(text []byte) error {
-	*j = append(*j, text...)
-	return nil
 }
 
 // readTexts reads the texts that cells share. A workbook may have none, and no styles.
