@@ -17,57 +17,50 @@ import (
 // Reconciled returns the error with which a reconciliation ends. Unknown orders take precedence over
 // conflicts. resolve is the command that records a person's decision.
 func Reconciled(results []payout.Result, resolve ...string) error {
-	var unknown, conflict []string
-	var why, shown string
-	var settle payout.Hint
-	var last payout.Result // of the unknown orders, the one that can be decided last
+	ids, last := map[payout.State][]string{}, map[payout.State]payout.Result{}
+	var latest payout.Result // the one that can be decided last
 	for _, r := range results {
-		if r.Wait > last.Wait {
-			last = r
-		}
-		switch r.Order.State {
-		case payout.StateUnknown:
-			unknown, shown = append(unknown, r.Order.OrderID), r.Shown
-		case payout.StateConflict:
-			conflict = append(conflict, r.Order.OrderID)
-			if why, settle = r.Order.Reason, r.Hint(); r.Agrees {
-				why = "it was put there because " + why +
-					"; the list agrees with the order now, and a person settles it"
-			}
+		state := r.Order.State
+		if ids[state], last[state] = append(ids[state], r.Order.OrderID), r; r.Wait > latest.Wait {
+			latest = r
 		}
 	}
+	end := func(code int, ids []string, why string, hint payout.Hint) error {
+		msg := cmdutil.IsOrAre("order", ids) + why
+		return &exit.Error{Code: code, About: exit.AboutOrders(ids...), Msg: msg, Hint: hint}
+	}
+	unknown, shown := ids[payout.StateUnknown], last[payout.StateUnknown].Shown
+	conflict, one := ids[payout.StateConflict], last[payout.StateConflict]
 	switch {
+	case len(unknown) == 1 && shown != "": // it is never called not sent
+		return end(exit.Unknown, unknown,
+			" unknown: the service has named withdrawal "+shown+", and its list does not have it",
+			payout.NewHint("ask its provider, and record what became of it with",
+				append(resolve, unknown[0], "--paid-as", shown, "--although-different", "--reason", "TEXT")...))
 	case len(unknown) > 0:
 		it, them, each, which := "it", "it", "", unknown[0]
-		if shown != "" && len(unknown) == 1 { // it is never called not sent
-			return &exit.Error{Code: exit.Unknown, About: exit.AboutOrders(unknown...),
-				Msg: "order " + which + " is unknown: the service has named withdrawal " + shown + ", and its list does not have it",
-				Hint: payout.NewHint("ask its provider, and record what became of it with",
-					append(resolve, which, "--paid-as", shown, "--although-different", "--reason", "TEXT")...)}
-		}
 		if len(unknown) > 1 {
 			it, them, each, which = "they", "them", " of each", "ORDER..."
 		}
-		why = fmt.Sprintf("not on the service's list, which proves nothing: the list may miss %s, or %s may arrive late", them, it)
+		why := fmt.Sprintf(" not on the service's list, which proves nothing: the list may miss %s, or %s may arrive late", them, it)
 		if results[0].NoList {
-			why = "unknown, and the service shows no list: only its provider knows what became of " + them
+			why = " unknown, and the service shows no list: only its provider knows what became of " + them
 		}
 		when := ""
-		if last.Wait > 0 {
-			when = "in " + last.WaitText() + " (settle_after in the profile) "
+		if latest.Wait > 0 {
+			when = "in " + latest.WaitText() + " (settle_after in the profile) "
 		}
-		return &exit.Error{Code: exit.Unknown, About: exit.AboutOrders(unknown...),
-			Msg: cmdutil.IsOrAre("order", unknown) + " " + why,
-			Hint: payout.NewHint("run this again later, or "+when+"say what you know"+each+
-				", with --paid-as ID in place of --not-sent if it was paid",
-				append(resolve, which, "--not-sent", "--reason", "TEXT")...)}
+		return end(exit.Unknown, unknown, why, payout.NewHint("run this again later, or "+when+"say what you know"+each+
+			", with --paid-as ID in place of --not-sent if it was paid",
+			append(resolve, which, "--not-sent", "--reason", "TEXT")...))
 	case len(conflict) > 1:
-		return &exit.Error{Code: exit.Conflict, About: exit.AboutOrders(conflict...),
-			Msg:  cmdutil.IsOrAre("order", conflict) + " in conflict",
-			Hint: payout.NewHint("see what happened to each", "journal", "show", "ORDER")}
+		return end(exit.Conflict, conflict, " in conflict",
+			payout.NewHint("see what happened to each", "journal", "show", "ORDER"))
+	case one.Agrees:
+		return end(exit.Conflict, conflict, " in conflict: it was put there because "+one.Order.Reason+
+			"; the list agrees with the order now, and a person settles it", one.Hint())
 	case len(conflict) > 0:
-		return &exit.Error{Code: exit.Conflict, About: exit.AboutOrders(conflict...),
-			Msg: fmt.Sprintf("%s in conflict: %s", cmdutil.IsOrAre("order", conflict), why), Hint: settle}
+		return end(exit.Conflict, conflict, " in conflict: "+one.Order.Reason, one.Hint())
 	}
 	return nil
 }
