@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -105,23 +106,18 @@ func (r *csvRows) takeDelimiter(char string) (why string) {
 // guessDelimiter chooses the delimiter with which a header has the most known columns or, if that is equal,
 // the most columns.
 func (r *csvRows) guessDelimiter(header string) {
-	best, most := ",", -1
-	for _, char := range delimiters {
-		r.delimiter = char
-		if r.split(header) != "" {
-			continue
+	points := func(char string) (n int) {
+		if r.delimiter = char; r.split(header) != "" {
+			return 0
 		}
-		points := len(r.fields)
 		for _, name := range r.fields {
-			if r.table.knows(name) {
-				points += 1000
+			if n++; r.table.knows(name) {
+				n += 1000
 			}
 		}
-		if points > most {
-			best, most = char, points
-		}
+		return n
 	}
-	r.delimiter = best
+	r.delimiter = slices.MaxFunc(delimiters, func(a, b string) int { return points(a) - points(b) })
 }
 
 // readHeader skips lines, and reads the fields of the header. The error is ErrInput if something is wrong with it.
