@@ -3,7 +3,6 @@ package withdraw
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -62,8 +61,7 @@ func readCommand(
 // notFound adds a hint if the service does not know the withdrawal: about its order, or about --order-id if
 // the id looks like an order id.
 func notFound(cmd *cobra.Command, err error, id, orderID string) error {
-	call := (*api.Error)(nil)
-	if !errors.As(err, &call) || call.Outcome != api.Rejected || exit.Explain(err).Code != exit.Rejected {
+	if exit.Explain(err).Code != exit.Rejected {
 		return err
 	}
 	hint := payout.NewHint("find out what became of the order with", "withdraw", "reconcile", orderID)
