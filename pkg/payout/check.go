@@ -106,7 +106,7 @@ func (s *Sender) compare(ctx context.Context, filter api.WithdrawalFilter, f Fil
 		switch {
 		case err != nil:
 			return c, err
-		case o.ID == "" || x.r.has(o.ID):
+		case o.ID == "" && o.State != StateAccepted || x.r.has(o.ID):
 		case accepted.Withdrawals[o.ID]:
 			c.Accepted++
 		case x.r.filter.From+x.r.filter.To != "": // the service may understand the period in another way
