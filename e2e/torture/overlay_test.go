@@ -238,6 +238,7 @@ var patches = []overlay.Patch{
 	{File: "internal/journal/tx.go", Old: `
 	"strings"
 `, New: `
+	"fmt"
 	"strings"
 	"syscall"
 `},
