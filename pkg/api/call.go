@@ -210,15 +210,12 @@ func retrying(req *resty.Request, method, target string, retries int) (*resty.Re
 	ctx := req.Context()
 	for attempt := 1; ; attempt++ {
 		resp, err := req.Execute(method, target)
-		if attempt > retries || !retryable(ctx, resp, err) {
+		asked, again := retryable(ctx, resp, err)
+		if attempt > retries || !again {
 			return resp, err
 		}
-		pause := fullJitter(attempt)
-		if err == nil {
-			pause = cmp.Or(retryAfter(resp.Header().Get("Retry-After"), time.Now()), pause)
-		}
 		select {
-		case <-time.After(pause):
+		case <-time.After(cmp.Or(asked, fullJitter(attempt))):
 		case <-ctx.Done():
 			if errors.Is(ctx.Err(), context.Canceled) {
 				err = ctx.Err()
@@ -312,20 +309,20 @@ func (c *Client) begins(body []byte) string {
 // maxRetryAfter is the longest pause that a read waits before it tries again.
 const maxRetryAfter = 30 * time.Second
 
-// retryable reports whether to try a read again. While the call has time, a time-out is the network's own.
-func retryable(ctx context.Context, resp *resty.Response, err error) bool {
+// retryable reports whether to try a read again, and after which pause if the service asks for one. While the
+// call has time, a time-out is the network's own.
+func retryable(ctx context.Context, resp *resty.Response, err error) (pause time.Duration, again bool) {
 	if err != nil {
 		// Without a response, not even the request could be made.
-		return resp != nil && ctx.Err() == nil && !errors.Is(err, errTooLarge)
+		return 0, resp != nil && ctx.Err() == nil && !errors.Is(err, errTooLarge)
 	}
 	switch resp.StatusCode() {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-	default:
-		return false
+		pause = retryAfter(resp.Header().Get("Retry-After"), time.Now())
+		deadline, _ := ctx.Deadline()
+		return pause, pause <= maxRetryAfter && !time.Now().Add(pause).After(deadline)
 	}
-	wait := retryAfter(resp.Header().Get("Retry-After"), time.Now())
-	deadline, _ := ctx.Deadline()
-	return wait <= maxRetryAfter && !time.Now().Add(wait).After(deadline)
+	return 0, false
 }
 
 // fullJitter returns a random pause of up to 200 ms, 400 ms, 800 ms and so on, at most 5 s, so that clients
@@ -338,9 +335,6 @@ func fullJitter(attempt int) time.Duration {
 // retryAfter reads the header's seconds or date, of which at most a day counts. It returns 0 if the header
 // has neither.
 func retryAfter(header string, now time.Time) time.Duration {
-	if header == "" {
-		return 0
-	}
 	if seconds, err := strconv.Atoi(header); err == nil || errors.Is(err, strconv.ErrRange) {
 		return min(max(time.Duration(seconds), 0), 24*60*60) * time.Second
 	}
