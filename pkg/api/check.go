@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // MaxOrderID is the largest order id of a withdrawal: external_id is a JSON number, and many JSON readers
@@ -27,18 +28,12 @@ func CheckOrderID(id string) error {
 
 // CheckUUID returns an error if a text is not a UUID in its usual form of 8-4-4-4-12 hexadecimal digits.
 func CheckUUID(id string) error {
-	if !isUUID(id) {
+	digits, err := hex.DecodeString(strings.ReplaceAll(id, "-", ""))
+	if err != nil || len(digits) != 16 || len(id) != 36 ||
+		id[8] != '-' || id[13] != '-' || id[18] != '-' || id[23] != '-' {
 		return fmt.Errorf("%q is not a UUID, such as 7c9e6679-7425-40de-944b-e07fc1f90ae7", id)
 	}
 	return nil
-}
-
-func isUUID(id string) bool {
-	if len(id) != 36 || id[8] != '-' || id[13] != '-' || id[18] != '-' || id[23] != '-' {
-		return false
-	}
-	digits, err := hex.DecodeString(strings.ReplaceAll(id, "-", ""))
-	return err == nil && len(digits) == 16
 }
 
 func checkID(field, id string) error {
@@ -75,12 +70,7 @@ func checkPlain(field, text string) error {
 // visibleASCII reports whether a text is not empty and consists of ASCII letters, digits and signs, without a
 // space. Nearly every address does, and needs no check of single characters.
 func visibleASCII(text string) bool {
-	for i := range len(text) {
-		if text[i] <= ' ' || text[i] > '~' {
-			return false
-		}
-	}
-	return text != ""
+	return text != "" && !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
 func checkCallback(field, text string) error {
@@ -117,14 +107,11 @@ func checkMemo(c Currency, memo string) error {
 		return invalid("memo", "%q has a character at byte %d that cannot be seen (%U): type it anew", memo, i,
 			[]rune(memo[i:])[0])
 	}
-	runes := []rune(memo)
-	for _, end := range []struct {
-		r     rune
-		where string
-	}{{runes[0], "begins"}, {runes[len(runes)-1], "ends"}} {
-		if isBlank(end.r) {
-			return invalid("memo", "%q %s with white space (%U): remove it", memo, end.where, end.r)
-		}
+	if first, _ := utf8.DecodeRuneInString(memo); isBlank(first) {
+		return invalid("memo", "%q begins with white space (%U): remove it", memo, first)
+	}
+	if last, _ := utf8.DecodeLastRuneInString(memo); isBlank(last) {
+		return invalid("memo", "%q ends with white space (%U): remove it", memo, last)
 	}
 	return nil
 }

@@ -72,28 +72,25 @@ type Error struct {
 
 // Error returns one sentence: what failed, its outcome, and why in the service's words.
 func (e *Error) Error() string {
-	var b strings.Builder
-	b.WriteString(e.Op)
-	b.WriteString(": ")
+	text := e.Op + ": "
 	switch {
 	case e.Outcome == NotSent:
-		b.WriteString("nothing was sent")
+		text += "nothing was sent"
 	case e.Outcome == Unknown:
-		b.WriteString("the outcome is unknown, it may have taken effect")
+		text += "the outcome is unknown, it may have taken effect"
 	case e.Unauthorized():
-		b.WriteString("the service refused the key")
+		text += "the service refused the key"
 	case e.RateLimited():
-		b.WriteString("the service asks for fewer calls")
+		text += "the service asks for fewer calls"
 	case e.Outcome == Rejected:
-		b.WriteString("the service rejected it")
+		text += "the service rejected it"
 	default:
-		b.WriteString("no usable answer")
+		text += "no usable answer"
 	}
 	if why := e.Why(); why != "" {
-		b.WriteString(": ")
-		b.WriteString(why)
+		text += ": " + why
 	}
-	return b.String()
+	return text
 }
 
 // Why returns the reason alone, if possible in the service's words, for a sentence that already says what

@@ -176,21 +176,16 @@ func (m *CodeAmounts) read(r *reader) error {
 }
 
 func checkUnion(kind Kind, code string) error {
-	if _, err := parseKind(string(kind)); err != nil {
-		return err
+	_, err := parseKind(string(kind))
+	if err == nil && code == "" {
+		err = errors.New("the currency code is empty")
 	}
-	if code == "" {
-		return errors.New("the currency code is empty")
-	}
-	return nil
+	return err
 }
 
 func parseKind(key string) (Kind, error) {
-	switch key {
-	case string(Crypto):
-		return Crypto, nil
-	case string(Fiat):
-		return Fiat, nil
+	if kind := Kind(key); kind == Crypto || kind == Fiat {
+		return kind, nil
 	}
 	return "", fmt.Errorf("the key is %.40q: it must be Crypto or Fiat", key)
 }

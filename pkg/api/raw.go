@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -69,15 +70,9 @@ func (c *Client) parseTarget(method, target string) (*url.URL, error) {
 
 // isRead reports whether a request to a path of the service changes nothing, according to the interface.
 func isRead(method, target string) bool {
-	if method == http.MethodGet {
-		return true
-	}
+	lists := []string{"/api/merchant_withdrawal/list", "/api/reseller/withdraw/list", "/api/reseller/invoice/list"}
 	p, _, _ := strings.Cut(target, "?")
-	switch p {
-	case "/api/merchant_withdrawal/list", "/api/reseller/withdraw/list", "/api/reseller/invoice/list":
-		return method == http.MethodPost
-	}
-	return false
+	return method == http.MethodGet || method == http.MethodPost && slices.Contains(lists, p)
 }
 
 // createsWithdrawal recognizes the path in every spelling. It is not known how a server or a proxy treats
@@ -107,8 +102,7 @@ func createsWithdrawal(target string) bool {
 		segments = append(segments, segment)
 	}
 	clean := path.Clean("/" + strings.ToLower(strings.Join(segments, "/")))
-	return strings.HasSuffix(clean, "/merchant_withdrawal/create") ||
-		strings.Contains(clean, "/merchant_withdrawal/create/")
+	return strings.Contains(clean+"/", "/merchant_withdrawal/create/")
 }
 
 // unescape decodes every percent escape that it can, and leaves the others unchanged.

@@ -163,10 +163,7 @@ func (r *reader) eachElement(most int, value func() error) error {
 	if _, err := r.ReadToken(); err != nil {
 		return err
 	}
-	for n := 0; ; n++ {
-		if kind := r.PeekKind(); kind == ']' || kind == 0 {
-			break
-		}
+	for n := 0; r.PeekKind() != ']' && r.PeekKind() != 0; n++ {
 		if n == most {
 			return fmt.Errorf("%w: more than %d elements", ErrTooLarge, most)
 		}
