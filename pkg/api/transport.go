@@ -60,12 +60,12 @@ func newTransport(o options) (reads, creates http.RoundTripper, err error) {
 		}
 		return rt
 	}
-	if o.transport != nil {
-		reads, creates = stack(whole{o.transport}), stack(gate{whole{o.transport}, nil})
-		return reads, creates, err
+	bottom, watched := o.transport, (*http.Transport)(nil)
+	if bottom == nil {
+		watched = network(o)
+		bottom = watched
 	}
-	network := network(o)
-	reads, creates = stack(whole{network}), stack(gate{whole{network}, network})
+	reads, creates = stack(whole{bottom}), stack(gate{whole{bottom}, watched})
 	return reads, creates, err
 }
 
@@ -160,10 +160,7 @@ func withProxy(err error, target string) error {
 	if !ok || op.Op != "proxyconnect" || errors.As(err, new(*ProxyError)) {
 		return err
 	}
-	u, err2 := url.Parse(target)
-	if err2 != nil {
-		return err
-	}
+	u, _ := url.Parse(target) // a request to it has been made, so it can be read
 	proxy, err2 := http.ProxyFromEnvironment(&http.Request{URL: u})
 	if err2 != nil || proxy == nil {
 		return err
