@@ -73,13 +73,12 @@ func object[T entry](items ...T) ([]byte, error) {
 	return b, nil
 }
 
-// entries reads an object and appends an item for each of its keys. read returns the item, after it has read
-// the value of the key.
-func entries[L ~[]T, T any](r *reader, items *L, read func(key string) (T, error)) error {
+// entries reads an object into an item for each of its keys. read reads the value of the key.
+func entries[L ~[]T, T any](r *reader, items *L, read func(item *T, key string) error) error {
+	*items = L{}
 	return r.eachKey(func(key []byte) error {
-		item, err := read(r.shared(key))
-		*items = append(*items, item)
-		return err
+		*items = append(*items, *new(T))
+		return read(&(*items)[len(*items)-1], r.shared(key))
 	})
 }
 

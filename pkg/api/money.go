@@ -169,9 +169,10 @@ func (m CodeAmounts) MarshalJSON() ([]byte, error) { return object(m...) }
 func (m *CodeAmounts) UnmarshalJSON(b []byte) error { return unmarshal(b, m) }
 
 func (m *CodeAmounts) read(r *reader) error {
-	return entries(r, m, func(code string) (CodeAmount, error) {
-		minor, err := r.integer()
-		return CodeAmount{code, minor}, err
+	return entries(r, m, func(a *CodeAmount, code string) (err error) {
+		a.Code = code
+		a.Minor, err = r.integer()
+		return err
 	})
 }
 

@@ -48,11 +48,9 @@ func (r Rebates) MarshalJSON() ([]byte, error) { return object(r...) }
 func (r *Rebates) UnmarshalJSON(b []byte) error { return unmarshal(b, r) }
 
 func (v *Rebates) read(r *reader) error {
-	*v = Rebates{}
-	return entries(r, v, func(code string) (Rebate, error) {
-		rebate := Rebate{Code: code}
-		err := rebate.Amount.read(r)
-		return rebate, err
+	return entries(r, v, func(rebate *Rebate, code string) error {
+		rebate.Code = code
+		return rebate.Amount.read(r)
 	})
 }
 
@@ -84,13 +82,7 @@ type RebateList struct {
 }
 
 // MarshalJSON writes the array.
-func (r RebateList) MarshalJSON() ([]byte, error) {
-	amounts := r.Amounts
-	if amounts == nil {
-		amounts = []Amount{}
-	}
-	return marshal(r, r.raw, amounts)
-}
+func (r RebateList) MarshalJSON() ([]byte, error) { return marshal(r, r.raw, r.Amounts) }
 
 // UnmarshalJSON reads what Resellers.Rebate reads, and keeps the text for RawJSON.
 func (r *RebateList) UnmarshalJSON(b []byte) error { return unmarshal(b, r) }
@@ -125,12 +117,12 @@ func (v *RebateMap) read(r *reader) error {
 type resellers []Reseller
 
 func (v *resellers) read(r *reader) error {
-	*v = resellers{}
-	return entries(r, v, func(id string) (one Reseller, err error) {
-		if err = one.read(r); err == nil && one.ID != id {
+	return entries(r, v, func(one *Reseller, id string) error {
+		err := one.read(r)
+		if err == nil && one.ID != id {
 			err = fmt.Errorf("reseller %q stands under the key %q", one.ID, id)
 		}
-		return one, err
+		return err
 	})
 }
 

@@ -94,19 +94,19 @@ func (s *ResellerStats) read(r *reader) error {
 }
 
 func (v *counts) read(r *reader) error {
-	return entries(r, v, func(status string) (StatusCount, error) {
-		var n natural
-		err := n.read(r)
-		return StatusCount{status, int64(n)}, err
+	return entries(r, v, func(count *StatusCount, status string) error {
+		count.Status = status
+		return (*natural)(&count.Count).read(r)
 	})
 }
 
 func (v *invoiceRebates) read(r *reader) error {
-	return entries(r, v, func(id string) (rebate InvoiceRebate, err error) {
-		if err = rebate.read(r); err == nil && rebate.ID != id {
+	return entries(r, v, func(rebate *InvoiceRebate, id string) error {
+		err := rebate.read(r)
+		if err == nil && rebate.ID != id {
 			err = fmt.Errorf("the rebate of invoice %q is under the key %q", rebate.ID, id)
 		}
-		return rebate, err
+		return err
 	})
 }
 
@@ -116,10 +116,8 @@ func (v *InvoiceRebate) read(r *reader) error {
 }
 
 func (v *codeTotals) read(r *reader) error {
-	*v = codeTotals{}
-	return entries(r, v, func(code string) (CodeTotal, error) {
-		total := CodeTotal{Code: code}
-		err := total.Amounts.read(r)
-		return total, err
+	return entries(r, v, func(total *CodeTotal, code string) error {
+		total.Code = code
+		return total.Amounts.read(r)
 	})
 }
