@@ -20,11 +20,7 @@ func Canonical(text string) string {
 
 // isHex20 reports whether a text is 0x and 20 bytes in hexadecimal digits, like an Ethereum address.
 func isHex20(text string) bool {
-	digits, found := strings.CutPrefix(text, "0x")
-	if !found {
-		digits, found = strings.CutPrefix(text, "0X")
-	}
-	return found && len(digits) == 40 && strings.Trim(digits, hexDigits) == ""
+	return len(text) == 42 && strings.EqualFold(text[:2], "0x") && strings.Trim(text[2:], hexDigits) == ""
 }
 
 // bech32Charset holds the characters of a bech32 address after its separator (BIP 173).
