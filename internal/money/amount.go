@@ -71,7 +71,7 @@ func (r Registry) split(text string, withdrawn api.Currency) (string, Entry, err
 		return number, e, err
 	}
 	fields, digits := strings.Fields(text), 0
-	for digits < len(fields) && isNumber(fields[digits]) {
+	for digits < len(fields) && strings.Trim(fields[digits], "0123456789.") == "" {
 		digits++
 	}
 	switch {
@@ -89,7 +89,7 @@ func (r Registry) split(text string, withdrawn api.Currency) (string, Entry, err
 	if err != nil {
 		return "", Entry{}, err
 	}
-	if e.Kind == crypto && withdrawn != (api.Currency{}) && !sameUnit(e.Kind, e.Code, withdrawn.Kind, withdrawn.Code) {
+	if e.Kind == crypto && withdrawn != (api.Currency{}) && !sameUnit(e.Currency(), withdrawn) {
 		also := ""
 		if withdrawn.Kind == crypto {
 			also = " or in a fiat currency"
@@ -114,11 +114,7 @@ func (r Registry) implied(text string, withdrawn api.Currency) (Entry, error) {
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-func isNumber(text string) bool { return strings.Trim(text, "0123456789.") == "" }
-
-func sameUnit(kind api.Kind, code string, kind2 api.Kind, code2 string) bool {
-	return kind == kind2 && strings.EqualFold(code, code2)
-}
+func sameUnit(a, b api.Currency) bool { return a.Kind == b.Kind && strings.EqualFold(a.Code, b.Code) }
 
 // unknownDecimals shows the command that sets the decimals. It suggests the customary number if there is one,
 // but as a condition: only the user can know how the service counts.
@@ -216,7 +212,7 @@ func (r Registry) ParseItem(text string, invoice api.Currency, minor bool) (stri
 		wrong.Msg = "the item " + quote(name) + ": " + wrong.Msg
 		return "", api.Amount{}, wrong
 	}
-	if !sameUnit(amount.Kind, amount.Code, invoice.Kind, invoice.Code) {
+	if !sameUnit(amount.Unit(), invoice) {
 		return fail("is in %s, and the invoice is in %s: give it in %s", amount.Code, invoice.Code,
 			amountSpelling(invoice.Kind, invoice.Code))
 	}

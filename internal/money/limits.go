@@ -51,17 +51,9 @@ type LimitError struct {
 // Error returns the sentence, without the advice.
 func (e *LimitError) Error() string { return e.What }
 
-// Payment is a payment as limits see it.
-type Payment struct {
-	Currency api.Currency // what is withdrawn
-	Amount   api.Amount   // how much, in its own unit
-	Address  string
-	Memo     string
-}
-
 // Check checks all payments of a run: each by itself, and then their totals. A single withdrawal is a run of
 // one. The error is a *LimitError. The registry formats the amounts in it.
-func (l Limits) Check(r Registry, payments ...Payment) error {
+func (l Limits) Check(r Registry, payments ...api.CreateWithdrawal) error {
 	t := l.Tally(r)
 	for _, p := range payments {
 		if err := t.Add(p); err != nil {
@@ -77,7 +69,7 @@ func (l Limits) Check(r Registry, payments ...Payment) error {
 // A Tally checks the payments of a run one after the other. Its memory does not grow with their number.
 type Tally struct {
 	limits   Limits
-	allowed  map[string]bool // in their canonical form; nil: any
+	allowed  map[string]bool // in their canonical form; empty: any
 	registry Registry
 	lists    []limitList
 }
@@ -91,29 +83,26 @@ type limitList struct {
 
 // Tally begins a run. The registry formats the amounts in errors.
 func (l Limits) Tally(r Registry) *Tally {
-	t := &Tally{limits: l, registry: r, lists: []limitList{
+	t := &Tally{limits: l, registry: r, allowed: map[string]bool{}, lists: []limitList{
 		{"max_per_withdrawal", "withdrawal", l.MaxPerWithdrawal, nil},
 		{"max_per_run", "run", l.MaxPerRun, make([]api.Sum, len(l.MaxPerRun))},
 		{"max_per_day", "day", l.MaxPerDay, make([]api.Sum, len(l.MaxPerDay))},
 		{"max_per_month", "month", l.MaxPerMonth, make([]api.Sum, len(l.MaxPerMonth))},
 	}}
-	if len(l.AllowAddresses) > 0 {
-		t.allowed = make(map[string]bool, len(l.AllowAddresses))
-		for _, text := range l.AllowAddresses {
-			t.allowed[address.Canonical(text)] = true
-		}
+	for _, text := range l.AllowAddresses {
+		t.allowed[address.Canonical(text)] = true
 	}
 	return t
 }
 
 // Add checks the next payment. The error is the *LimitError of the first rule that the payment breaks by
 // itself. The payment counts in the totals even then.
-func (t *Tally) Add(p Payment) error {
+func (t *Tally) Add(p api.CreateWithdrawal) error {
 	var exceeds *LimitError
 	for _, list := range t.lists {
 		for n, most := range list.limits {
 			switch {
-			case p.Amount.Minor <= 0 || !sameUnit(p.Amount.Kind, p.Amount.Code, most.Kind, most.Code): // it makes no room for more
+			case p.Amount.Minor <= 0 || !sameUnit(p.Amount.Unit(), most.Unit()): // it makes no room for more
 			case list.sums != nil:
 				list.sums[n].Add(p.Amount.Minor)
 			case p.Amount.Minor > most.Minor:
@@ -136,7 +125,7 @@ func (t *Tally) Add(p Payment) error {
 }
 
 // checkAddress checks where a payment goes: its address and its memo.
-func (t *Tally) checkAddress(p Payment) error {
+func (t *Tally) checkAddress(p api.CreateWithdrawal) error {
 	if why := t.registry.AddressMistake(p.Currency, p.Address); why != "" && !t.limits.AllowBadAddress {
 		return &LimitError{RuleAddress, "address", fmt.Sprintf("the address %s: %s", quote(p.Address), why),
 			"if it is right all the same, add --allow-bad-address to withdraw create or payout plan; if " +
@@ -148,7 +137,7 @@ func (t *Tally) checkAddress(p Payment) error {
 				"take it from where the receiver wrote it; if it is right all the same, add --allow-bad-address to withdraw create or payout plan", nil}
 		}
 	}
-	if t.allowed != nil && !t.allowed[address.Canonical(p.Address)] {
+	if len(t.allowed) > 0 && !t.allowed[address.Canonical(p.Address)] {
 		return &LimitError{RuleAllowList, "address", fmt.Sprintf("the address %q is not one that the profile allows", p.Address),
 			"if it should be paid, add it to allow_addresses of the profile", nil}
 	}
@@ -174,21 +163,19 @@ func (t *Tally) exceeded(list limitList, most api.Amount, sum api.Sum) *LimitErr
 }
 
 // checkUnit refuses an amount that none of the limits of a list is on.
-func (l Limits) checkUnit(list limitList, p Payment) error {
-	on := func(kind api.Kind, code string) bool {
-		return slices.ContainsFunc(list.limits, func(a api.Amount) bool { return sameUnit(a.Kind, a.Code, kind, code) })
+func (l Limits) checkUnit(list limitList, p api.CreateWithdrawal) error {
+	on := func(unit api.Currency) bool {
+		return slices.ContainsFunc(list.limits, func(a api.Amount) bool { return sameUnit(a.Unit(), unit) })
 	}
 	code := amountSpelling(p.Currency.Kind, p.Currency.Code)
 	switch {
-	case len(list.limits) == 0 || on(p.Amount.Kind, p.Amount.Code):
+	case len(list.limits) == 0 || on(p.Amount.Unit()):
 		return nil
-	case on(p.Currency.Kind, p.Currency.Code):
+	case on(p.Currency):
 		return &LimitError{RuleLimit, "amount",
 			fmt.Sprintf("%s limits %s but not %s, so this amount cannot be checked", list.name, p.Currency.Code, p.Amount.Code),
 			fmt.Sprintf("give it in %s, or add a limit in %s", code, p.Amount.Code), nil}
-	case slices.ContainsFunc(l.Unlimited, func(c api.Currency) bool {
-		return sameUnit(c.Kind, c.Code, p.Currency.Kind, p.Currency.Code)
-	}):
+	case slices.ContainsFunc(l.Unlimited, func(c api.Currency) bool { return sameUnit(c, p.Currency) }):
 		return nil
 	}
 	return &LimitError{RuleLimit, "amount", fmt.Sprintf("%s of the profile has no limit in %s", list.name, code),

@@ -70,9 +70,9 @@ func TestLimits(t *testing.T) {
 	for line := range strings.SplitSeq(strings.Trim(limited, "\n"), "\n") {
 		given, want, _ := strings.Cut(line, " =>")
 		name, list, _ := strings.Cut(given, ": ")
-		var payments []Payment
+		var payments []api.CreateWithdrawal
 		for text := range strings.SplitSeq(list, ", ") {
-			var p Payment
+			var p api.CreateWithdrawal
 			fmt.Sscan(text, &p.Currency.Code, &p.Amount.Minor, &p.Amount.Code, &p.Address, &p.Memo)
 			p.Currency.Kind, p.Amount.Kind = kinds[strings.ToLower(p.Currency.Code)], kinds[strings.ToLower(p.Amount.Code)]
 			p.Address = cmp.Or(addresses[p.Address], p.Address)
@@ -110,7 +110,7 @@ func TestTallyReportsEveryBrokenLimit(t *testing.T) {
 	tally := l.Tally(known())
 	var broken []int
 	for i, amount := range []api.Amount{fia("USD", 1001), fia("USD", 500), fia("USD", 1002), crypt("Btc", 8)} {
-		if err := tally.Add(Payment{btc, amount, "a", ""}); err != nil {
+		if err := tally.Add(api.CreateWithdrawal{Currency: btc, Amount: amount, Address: "a"}); err != nil {
 			broken = append(broken, i)
 		}
 	}

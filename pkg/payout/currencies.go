@@ -79,7 +79,7 @@ func (l Limits) check(m money.Registry, requests iter.Seq[api.CreateWithdrawal])
 			return failed(Invalid, "order %s: its %s: %w", r.ExternalOrderID, field, err).about(r.ExternalOrderID, "").
 				hint("ask the receiver for the " + field + " again")
 		}
-		if err := t.Add(money.Payment(contentOf(r))); err != nil {
+		if err := t.Add(r); err != nil {
 			return overLimit(r.ExternalOrderID, err)
 		}
 	}

@@ -256,8 +256,7 @@ func (m *maker) checked(r *parsedRow) inputRow {
 		m.wrong.add(r.wrong...)
 		return row
 	}
-	pays := money.Payment(contentOf(r.row.CreateWithdrawal))
-	if limit, broken := errors.AsType[*money.LimitError](m.tally.Add(pays)); broken {
+	if limit, broken := errors.AsType[*money.LimitError](m.tally.Add(r.row.CreateWithdrawal)); broken {
 		m.exceeds(limit, Detail{Line: r.line, Field: limit.Field, Message: sheet.Shorten(limit.Error())})
 	}
 	m.made.Plan.count(r.row, m.money.DecimalsOf(r.row.Amount.Kind, r.row.Amount.Code))

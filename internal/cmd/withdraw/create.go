@@ -100,8 +100,7 @@ func parseRequest(s *cmdutil.Session, req *api.CreateWithdrawal, currency, amoun
 
 func create(s *cmdutil.Session, req api.CreateWithdrawal, duplicate bool, out cmdutil.Output[views.Created]) error {
 	s.Subject.OrderID = req.ExternalOrderID
-	if err := s.Limits.Check(s.Money,
-		money.Payment{Currency: req.Currency, Amount: req.Amount, Address: req.Address, Memo: req.Memo}); err != nil {
+	if err := s.Limits.Check(s.Money, req); err != nil {
 		return err
 	}
 	client, err := s.ClientToCreate()
