@@ -6,6 +6,7 @@
 package atomicfile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -52,13 +53,7 @@ func CreateAt(path string, perm fs.FileMode) (*File, error) {
 // Commit syncs the file and renames it to its path. After an error the old file is still there, unless the
 // error is an [*UnsyncedError].
 func (f *File) Commit() error {
-	err := f.Sync()
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	if err == nil {
-		err = still(f.path)
-	}
+	err := cmp.Or(f.Sync(), f.Close(), still(f.path))
 	if err == nil {
 		err = os.Rename(f.Name(), f.path)
 	}

@@ -2,6 +2,7 @@ package cmdutil
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -50,11 +51,7 @@ func (f *OutFile) Check() (err error) {
 	if err != nil {
 		return f.Unwritable(exit.Usage, err, "name a file in a directory that you may write to")
 	}
-	err = reserve(probe.File, max(f.Room, 4<<10))
-	if e := probe.Discard(); err == nil {
-		err = e
-	}
-	if err != nil {
+	if err := cmp.Or(reserve(probe.File, max(f.Room, 4<<10)), probe.Discard()); err != nil {
 		return f.Unwritable(exit.Usage, err, "name another file")
 	}
 	return nil
