@@ -371,13 +371,10 @@ func (s *Session) PayoutApprovals(wanted bool) (approval.Policy, error) {
 	return approval.Policy{Required: s.Approvals, Approvers: list, Above: s.ApprovalsAbove}, nil
 }
 
-// Consents are what approved the attempts of an account, by number. An attempt that needed no approval has
+// ConsentsOf returns what approved the attempts of an account, by number. An attempt that needed no approval has
 // none.
-type Consents map[int64]*views.ApprovalLine
-
-// ConsentsOf returns what approved the attempts of an account.
-func ConsentsOf(ctx context.Context, ledger *payout.Ledger) (Consents, error) {
-	all := Consents{}
+func ConsentsOf(ctx context.Context, ledger *payout.Ledger) (map[int64]*views.ApprovalLine, error) {
+	all := map[int64]*views.ApprovalLine{}
 	consents, err := ledger.Consents(ctx)
 	for _, c := range consents {
 		all[c.Number] = views.NewApprovalLine(c)
