@@ -141,7 +141,7 @@ func MostUsed(cmd *cobra.Command) *pflag.FlagSet {
 func forTerminal(a *cmdutil.App, cmd *cobra.Command, text string) string {
 	lines := strings.Split(text, "\n")
 	choice := cmd.Root().PersistentFlags().Lookup("color").Value.String()
-	color, width := cmdutil.WantsColour(choice, a.IO.Env, terminal.Of(a.IO.Out) != nil), pageWidth(a)
+	color, width := a.IO.Look(choice, a.IO.Out).Color, pageWidth(a)
 	var b strings.Builder
 	for i, line := range lines {
 		below := i+1 < len(lines) && strings.HasPrefix(lines[i+1], "  ")

@@ -186,7 +186,7 @@ func printError(a *cmdutil.App, r exit.Error) {
 	switch {
 	case r.Rule == exit.RuleConfirmation && todo.IsZero(): // the person has said no
 		text = r.Msg
-	case len(todo.Command) == 0 && todo.Text == "":
+	case todo.IsZero():
 		text = a.Wrapped(text)
 	case len(todo.Command) == 0:
 		text = a.Wrapped(text + "; " + todo.Text)
@@ -205,10 +205,10 @@ func printError(a *cmdutil.App, r exit.Error) {
 // paint makes the beginning of an error line red if colours are on.
 func paint(a *cmdutil.App, text, choice string) string {
 	rest, found := strings.CutPrefix(text, errorPrefix)
-	if !found || !cmdutil.WantsColour(choice, a.IO.Env, terminal.Of(a.IO.Err) != nil) {
+	if !found {
 		return text
 	}
-	return render.Options{Color: true, Colors256: cmdutil.Knows256(a.IO.Env)}.Styled(render.Red, errorPrefix) + rest
+	return a.IO.Look(choice, a.IO.Err).Styled(render.Red, errorPrefix) + rest
 }
 
 const errorPrefix = "till:"

@@ -279,15 +279,14 @@ func ListCommand[T any](
 	})
 }
 
-// WantsColour decides whether a stream has colours: by --color, then the variables, then whether it is a terminal.
-func WantsColour(choice string, env func(string) string, onTerminal bool) bool {
-	color, _ := config.Color(choice, env)
-	return color == "always" || color != "never" && onTerminal && env("TERM") != "dumb"
-}
-
-// Knows256 reports whether the terminal says that it has 256 colours or more.
-func Knows256(env func(string) string) bool {
-	return strings.Contains(env("TERM"), "256color") || env("COLORTERM") != ""
+// Look returns the options of a table on a stream. Whether it has colours is decided by --color, then the variables,
+// then whether it is a terminal.
+func (i IO) Look(choice string, stream any) render.Options {
+	color, _ := config.Color(choice, i.Env)
+	width, term := terminal.Width(stream), i.Env("TERM")
+	return render.Options{Format: render.Table, Width: width,
+		Color:     color == "always" || color != "never" && width > 0 && term != "dumb",
+		Colors256: strings.Contains(term, "256color") || i.Env("COLORTERM") != ""}
 }
 
 // Form says how many values a command prints.

@@ -52,16 +52,9 @@ func (a *App) Start(cmd *cobra.Command) (*Session, error) {
 	a.session = s
 	a.Spinner.Out, a.Spinner.Dumb = terminal.Of(a.IO.Err), a.IO.Env("TERM") == "dumb"
 	a.Spinner.Interrupted = func() bool { return a.Ctx.Err() != nil }
-	s.Render = render.Options{
-		Format:    render.Format(s.Output),
-		Columns:   s.Columns,
-		Sort:      s.Sort,
-		NoHeaders: s.NoHeaders,
-		Quiet:     s.Quiet,
-		Width:     terminal.Width(a.IO.Out),
-		Color:     WantsColour(s.Color, a.IO.Env, terminal.Of(a.IO.Out) != nil),
-		Colors256: Knows256(a.IO.Env),
-	}
+	s.Render = a.IO.Look(s.Color, a.IO.Out)
+	s.Render.Format, s.Render.Columns, s.Render.Sort = render.Format(s.Output), s.Columns, s.Sort
+	s.Render.NoHeaders, s.Render.Quiet = s.NoHeaders, s.Quiet
 	s.Render.Unknown = func(code string) { s.unknown[code] = true }
 	if s.CSVFor != "" {
 		if s.Render.Excel, err = render.ExcelOf(s.Locale); err != nil {

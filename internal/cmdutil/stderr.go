@@ -202,10 +202,7 @@ func (s *Session) NoteFacts(facts []Fact) {
 }
 
 // ErrRender returns the options of a table on standard error.
-func (s *Session) ErrRender() render.Options {
-	colour := WantsColour(s.Color, s.IO.Env, terminal.Of(s.IO.Err) != nil)
-	return render.Options{Format: render.Table, Width: terminal.Width(s.IO.Err), Color: colour, Colors256: Knows256(s.IO.Env)}
-}
+func (s *Session) ErrRender() render.Options { return s.IO.Look(s.Color, s.IO.Err) }
 
 func (s *Session) factLine(f Fact, name string) string {
 	value := render.Safe(s.InText(f.Value))
