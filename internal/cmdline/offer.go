@@ -69,9 +69,7 @@ func OfferFiles(cmd *cobra.Command, flags ...string) {
 
 // FileNames completes file names. It also serves as the ValidArgsFunction of a command whose arguments are
 // files.
-func FileNames(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return nil, cobra.ShellCompDirectiveDefault
-}
+var FileNames = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
 
 // WithinUsage offers only for arguments that the usage has.
 func WithinUsage(complete cobra.CompletionFunc) cobra.CompletionFunc {
