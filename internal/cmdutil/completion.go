@@ -43,10 +43,7 @@ func CompleteCodes(entries []money.Entry, typed string) []string {
 
 // CompleteProfiles offers the profiles of the configuration and the built-in one.
 func (a *App) CompleteProfiles(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-	file, err := a.Input(cmd).Load()
-	if err != nil {
-		file = config.File{}
-	}
+	file, _ := a.Input(cmd).Load() // empty after an error
 	var offers []string
 	for _, name := range append(file.Names(), config.Sandbox) {
 		about := file.Profiles[name].Values["base_url"]
