@@ -180,8 +180,8 @@ func CommandName(cmd *cobra.Command) string {
 // UnsetHint is the hint for an empty value.
 const UnsetHint = "a variable of your script may be unset"
 
-// Require marks flags as required. Like RequireOne and Exclude, it tells cobra, for completions, what
-// checkGroups in package cli checks.
+// Require marks flags as required. As with groups of flags, this tells cobra, for completions, what checkGroups in
+// package cli checks.
 func Require(cmd *cobra.Command, flags ...string) {
 	for _, flag := range flags {
 		if err := cmd.MarkFlagRequired(flag); err != nil {
@@ -189,12 +189,6 @@ func Require(cmd *cobra.Command, flags ...string) {
 		}
 	}
 }
-
-// RequireOne requires at least one of the flags.
-func RequireOne(cmd *cobra.Command, flags ...string) { cmd.MarkFlagsOneRequired(flags...) }
-
-// Exclude allows at most one of the flags.
-func Exclude(cmd *cobra.Command, flags ...string) { cmd.MarkFlagsMutuallyExclusive(flags...) }
 
 // SetAnnotation keeps a text with a command, for what looks at the tree of commands.
 func SetAnnotation(cmd *cobra.Command, key, value string) {

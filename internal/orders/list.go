@@ -65,7 +65,7 @@ func ListCommand(
 	f.IntVar(&flags.pageSize, "page-size", api.DefaultPageSize, "how many to ask for at a time")
 	f.BoolVar(&flags.all, "all", false, "the whole list, also on a terminal")
 	f.IntVar(&flags.limit, "limit", 0, "stop after so many")
-	cmdline.Exclude(cmd, "page", "all")
+	cmd.MarkFlagsMutuallyExclusive("page", "all")
 	cmdline.Offer(cmd, "currency", a.CompleteCurrencies)
 	return cmd
 }

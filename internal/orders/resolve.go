@@ -60,8 +60,8 @@ func ResolveCommand(a *cmdutil.App, short string) *cobra.Command {
 	f.StringVar(&d.Reason, "reason", "", "how you know; it is kept in the journal")
 	f.BoolVar(&d.AlthoughDifferent, "although-different", false, "with --paid-as: although it differs; with --not-sent: although a withdrawal agrees")
 	f.BoolVar(&d.AlthoughClock, "although-clock", false, "with --not-sent: record it although the service's clock and this machine's differ or differed")
-	cmdline.RequireOne(cmd, "paid-as", "not-sent")
-	cmdline.Exclude(cmd, "paid-as", "not-sent")
+	cmd.MarkFlagsOneRequired("paid-as", "not-sent")
+	cmd.MarkFlagsMutuallyExclusive("paid-as", "not-sent")
 	return cmd
 }
 

@@ -88,7 +88,7 @@ func currencySetCommand(a *cmdutil.App) *cobra.Command {
 	f.Int("decimals", 0, "how many decimals the service counts")
 	f.String("memo", "", "required, if a withdrawal needs a memo")
 	f.String("address-format", "", "how its addresses look, such as bitcoin")
-	cmdline.RequireOne(cmd, "kind", "decimals", "memo", "address-format")
+	cmd.MarkFlagsOneRequired("kind", "decimals", "memo", "address-format")
 	cmdline.OfferWords(cmd, "kind", "crypto", "fiat")
 	cmdline.OfferWords(cmd, "memo", "required")
 	cmdline.OfferWords(cmd, "address-format", address.Formats()...)

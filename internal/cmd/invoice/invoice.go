@@ -69,7 +69,7 @@ func createCommand(a *cmdutil.App) *cobra.Command {
 	f.StringVar(&req.CallbackURL, "callback-url", "",
 		"where the customer's browser goes after payment; it is no notification")
 	cmdline.Require(cmd, "title", "currency")
-	cmdline.RequireOne(cmd, "item", "item-minor")
+	cmd.MarkFlagsOneRequired("item", "item-minor")
 	cmdline.Offer(cmd, "currency", a.CompleteCurrencies)
 	return cmd
 }
@@ -124,7 +124,7 @@ func waitCommand(a *cmdutil.App) *cobra.Command {
 	})
 	cmdutil.AddWaitFlags(cmd, &flags)
 	cmd.Flags().StringSliceVar(&flags.State, "state", nil, "states to wait for, separated by commas")
-	cmdline.RequireOne(cmd, "status", "state")
+	cmd.MarkFlagsOneRequired("status", "state")
 	return cmd
 }
 

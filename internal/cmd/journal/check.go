@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"example.com/till/internal/cmdline"
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/exit"
 	"example.com/till/internal/money"
@@ -62,8 +61,8 @@ func checkCommand(a *cmdutil.App) *cobra.Command {
 	f.StringVar(&from, "from", "", "start of the period: a date, week or month, last-month, an age such as 7d, or a full date-time")
 	f.StringVar(&to, "to", "", "end of the period, in the same forms")
 	f.StringVar(&accept, "accept", "", "accept what the check shows, for this reason, on the record")
-	cmdline.Exclude(cmd, "accept", "from")
-	cmdline.Exclude(cmd, "accept", "to")
+	cmd.MarkFlagsMutuallyExclusive("accept", "from")
+	cmd.MarkFlagsMutuallyExclusive("accept", "to")
 	cmdutil.AddFinishFlags(cmd)
 	return cmd
 }

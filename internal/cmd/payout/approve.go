@@ -49,7 +49,7 @@ func approveCommand(a *cmdutil.App) *cobra.Command {
 	f.StringVar(&flags.key, "key", "", "file of the key: private, or public if the agent has the private one")
 	f.Bool("agent", false, "use a key of the SSH agent") // as without --key
 	f.StringVar(&flags.out, "out", "", "file of the signature; PLAN.NAME.sig unless given")
-	cmdline.Exclude(cmd, "key", "agent")
+	cmd.MarkFlagsMutuallyExclusive("key", "agent")
 	cmdline.OfferFiles(cmd, "key", "out")
 	return cmd
 }

@@ -41,7 +41,7 @@ func showCommand(a *cmdutil.App) *cobra.Command {
 	cmd.Flags().BoolVar(&approvals, "approvals", false, "show who has approved the plan, and who may")
 	cmd.Flags().BoolVar(&changes, "changes", false, "show what is different from the last run")
 	cmd.Flags().BoolVar(&verbose, "verbose", false, "show all warnings on a terminal")
-	cmdline.Exclude(cmd, "approvals", "changes")
+	cmd.MarkFlagsMutuallyExclusive("approvals", "changes")
 	cmdutil.Prints[planfile.File](a, cmdutil.Whole, cmd)
 	cmdutil.Prints[plannedLine](a, cmdutil.Lines, cmd)
 	cmdutil.Prints[approverLine](a, cmdutil.List, cmd)

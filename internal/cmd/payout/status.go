@@ -59,7 +59,7 @@ func statusCommand(a *cmdutil.App) *cobra.Command {
 	f.StringSliceVar(&names, "state", nil,
 		"only orders in these states: planned, sending, accepted, rejected, unknown, conflict")
 	cmdline.Offer(cmd, "state", cmdutil.CompleteStates)
-	cmdline.Exclude(cmd, "all", "state")
+	cmd.MarkFlagsMutuallyExclusive("all", "state")
 	cmdutil.WithView(a, cmdutil.List, rowView(true), cmd)
 	return cmdutil.Prints[views.OrderLine](a, cmdutil.List, cmd)
 }

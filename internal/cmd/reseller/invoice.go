@@ -39,7 +39,7 @@ func invoiceListCommand(a *cmdutil.App) *cobra.Command {
 	f.StringVar(&l.filter, "filter", "", "filter as JSON, or @FILE; sent as given")
 	f.IntVar(&l.page, "page", 0, "only this page, in the service's own numbering")
 	f.IntVar(&l.size, "page-size", api.DefaultPageSize, "how many to ask for at a time")
-	cmdline.Exclude(cmd, "page", "all")
+	cmd.MarkFlagsMutuallyExclusive("page", "all")
 	cmdline.OfferFiles(cmd, "filter")
 	cmdutil.Prints[json.RawMessage](a, cmdutil.One, cmd)
 	return cmdutil.Prints[api.Invoice](a, cmdutil.List, cmd)

@@ -56,8 +56,8 @@ func createCommand(a *cmdutil.App) *cobra.Command {
 	orders.AddLookupFlags(cmd)
 	cmdutil.AddFinishFlags(cmd)
 	cmdline.Require(cmd, "currency", "address")
-	cmdline.RequireOne(cmd, "amount", "amount-minor")
-	cmdline.Exclude(cmd, "amount", "amount-minor")
+	cmd.MarkFlagsOneRequired("amount", "amount-minor")
+	cmd.MarkFlagsMutuallyExclusive("amount", "amount-minor")
 	cmdline.Offer(cmd, "currency", a.CompleteCurrencies)
 	return cmd
 }
