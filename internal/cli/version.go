@@ -23,14 +23,11 @@ func versionCommand(a *cmdutil.App) *cobra.Command {
 			if a.Untouched(cmd) { // resolving the settings takes longer than the rest
 				return a.Write(b.String() + "\n")
 			}
-			s, out, err := cmdutil.BeginAlone(a, cmd, buildView)
+			_, out, err := cmdutil.BeginAlone(a, cmd, buildView)
 			if err != nil {
 				return err
 			}
-			if s.Plain() {
-				return a.Write(b.String() + "\n")
-			}
-			return out.One(b)
+			return out.Bare(b, b.String())
 		},
 	})
 }
