@@ -195,20 +195,14 @@ func printError(a *cmdutil.App, r exit.Error) {
 		text += "; " + strings.TrimSuffix(todo.String(), command)
 		text = a.WithCopy(a.Wrapped(strings.TrimRight(text, " ")), command)
 	}
-	text = paint(a, text, a.Global.Lookup("color").Value.String()) + "\n"
+	if rest, found := strings.CutPrefix(text, errorPrefix); found {
+		text = a.IO.Look(a.Global.Lookup("color").Value.String(), a.IO.Err).Styled(render.Red, errorPrefix) + rest
+	}
+	text += "\n"
 	for _, line := range detailLines(r.Details) {
 		text += a.Wrapped(line) + "\n"
 	}
 	io.WriteString(a.IO.Err, text)
-}
-
-// paint makes the beginning of an error line red if colours are on.
-func paint(a *cmdutil.App, text, choice string) string {
-	rest, found := strings.CutPrefix(text, errorPrefix)
-	if !found {
-		return text
-	}
-	return a.IO.Look(choice, a.IO.Err).Styled(render.Red, errorPrefix) + rest
 }
 
 const errorPrefix = "till:"
