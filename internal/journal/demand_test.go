@@ -109,6 +109,7 @@ func TestDemandIsRemembered(t *testing.T) {
 			mustDo(t)(j.Demand(t.Context(), d))
 		}
 		wants(2, 0)
+		must(t, j.of(office).SetDemand(t.Context(), Demand{Reason: "over"})) // so that it is known, and demands nothing
 		must(t, j.Rename(t.Context(), shop, office))
 		wants(0, 2)
 		l := j.of(office)
